@@ -253,7 +253,7 @@ impl Workplace {
         let lease = Lease::take(&leases)
             .map_err(|e| exit::output(format!("cannot begin in {}: {e}", leases.display())))?;
         if lease.cleaned > 0 {
-            terminal::say(&format!(
+            terminal::message(&format!(
                 "strobe: ended {} processes that an earlier run left when it was killed",
                 lease.cleaned
             ));
@@ -295,7 +295,7 @@ pub fn open(path: &Path, variants: &[Variant], seed: u64) -> anyhow::Result<(Log
     let (log, rounds) = opened.map_err(|e| files::cannot_write(path, &e))?;
     if !rounds.is_empty() {
         let text = format!("strobe: going on after {} rounds of {}", rounds.len(), path.display());
-        terminal::say(&text);
+        terminal::message(&text);
     }
     Ok((log, rounds))
 }

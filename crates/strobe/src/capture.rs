@@ -55,6 +55,6 @@ pub fn export(capture: &Capture, path: &Path) -> anyhow::Result<()> {
             return Err(exit::usage(format!("export to {name}: the name must end in .vcd or .sr")));
         }
     };
-    notes.iter().for_each(|note| terminal::say(&format!("strobe: {note}")));
+    notes.iter().for_each(|note| terminal::message(&format!("strobe: {note}")));
     files::write(path, &bytes)
 }

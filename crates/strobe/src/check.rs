@@ -155,7 +155,7 @@ fn report(args: &Args, lines: &[Line]) -> anyhow::Result<()> {
         files::append(Path::new(&path), summary.as_bytes())?;
     }
     if args.github || in_actions {
-        github::annotations(lines, &file).lines().for_each(terminal::say);
+        github::annotations(lines, &file).lines().for_each(terminal::message);
     }
     Ok(())
 }
@@ -164,7 +164,7 @@ fn report(args: &Args, lines: &[Line]) -> anyhow::Result<()> {
 fn accept(config: &Config, directory: &Path, path: &Path) -> anyhow::Result<ExitCode> {
     // A file that cannot be read is replaced: that is what its message asks for.
     let old = Baseline::read(path).unwrap_or_else(|error| {
-        terminal::say(&format!("strobe: {error}; it is replaced"));
+        terminal::message(&format!("strobe: {error}; it is replaced"));
         None
     });
     let all = evaluate::measured(config, directory);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use strobe_model::{EndReason, Record};
 
-use crate::terminal::say;
+use crate::terminal::message;
 
 /// The part of `--help` that documents them.
 pub const HELP: &str = "\
@@ -101,12 +101,12 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         if io.kind() == io::ErrorKind::BrokenPipe {
             return ExitCode::SUCCESS;
         }
-        say(&format!("strobe: {error}"));
+        message(&format!("strobe: {error}"));
         return IO.into();
     }
-    say(&format!("strobe: {error}"));
+    message(&format!("strobe: {error}"));
     for cause in error.chain().skip(1) {
-        say(&format!("  because: {cause}"));
+        message(&format!("  because: {cause}"));
     }
     let code = error.downcast_ref::<Failure>().map_or(SOFTWARE, |failure| failure.code);
     code.into()

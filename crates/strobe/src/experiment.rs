@@ -165,7 +165,7 @@ fn page(measurement: &Measurement, kept: &Path) -> anyhow::Result<()> {
     let mut page = Vec::new();
     format.write(measurement, &Choice::default(), &mut page)?;
     files::write(&path, &page)?;
-    terminal::say(&format!("strobe: the page is {}", path.display()));
+    terminal::message(&format!("strobe: the page is {}", path.display()));
     Ok(())
 }
 

@@ -251,7 +251,7 @@ impl Args {
         let done = simulate::whole(&self.path, &firmware, &choice, &self.setup, threads)?;
         // Not every format has room for it.
         for finding in simulate::unreached(&done.record) {
-            terminal::say(&format!("strobe: {}", finding.text));
+            terminal::message(&format!("strobe: {}", finding.text));
         }
         Ok((done.measurement(), exit::code_for(&done.record)))
     }

@@ -82,6 +82,6 @@ pub fn line(flashed: &Flashed) -> String {
 /// Prints it, unless nothing was programmed.
 pub fn report(flashed: Option<&Flashed>, quiet: bool) {
     if let Some(flashed) = flashed.filter(|_| !quiet) {
-        terminal::say(&format!("strobe: {}", line(flashed)));
+        terminal::message(&format!("strobe: {}", line(flashed)));
     }
 }

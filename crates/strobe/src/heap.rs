@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use strobe_model::measurement::{Balance, Measurement};
 use strobe_report::text::Selection;
+use strobe_source::simulated::extremes::CARRIED;
 use strobe_source::simulated::{Allocators, HeapSampling, HeapSettings, Heaps};
 use strobe_symbols::Firmware;
 
@@ -189,7 +190,8 @@ fn of_heaps(measurement: &mut Measurement) {
     let is_about = |balance: &Balance| balance.parts().what.starts_with("heap");
     measurement.balances.retain(is_about);
     // These are about cycles.
-    measurement.findings.retain(|finding| !["modelled", "advice"].contains(&finding.code.as_str()));
+    let is_about_time = ["modelled", CARRIED, "advice"];
+    measurement.findings.retain(|finding| !is_about_time.contains(&finding.code.as_str()));
 }
 
 fn shown(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {

@@ -185,7 +185,7 @@ fn explain(error: &clap::Error) -> ExitCode {
     if error.use_stderr()
         && std::env::args_os().any(|text| text.to_string_lossy().chars().any(visible::is_obeyed))
     {
-        terminal::say(&error.render().to_string());
+        terminal::message(&error.render().to_string());
         return exit::USAGE.into();
     }
     match error.print() {

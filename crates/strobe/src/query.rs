@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let (reading, usable) = archive::look(&args.directory, &Filter::default())?;
     for (file, why) in &reading.skipped {
-        terminal::say(&format!("strobe: {file} was left out: {why}"));
+        terminal::message(&format!("strobe: {file} was left out: {why}"));
     }
     // Engines read all files of a folder: where some are unusable, one of links to the others.
     let is_whole = reading.skipped.iter().all(|(file, _)| !file.ends_with(".parquet"));

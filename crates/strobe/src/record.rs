@@ -282,25 +282,24 @@ impl Session<'_> {
         match note {
             Note::Gap { why } => {
                 self.live.gap();
-                self.say(&format!("the source broke off: {why}"));
+                self.message(&format!("the source broke off: {why}"));
             }
-            Note::Reconnected => self.say("the source is back"),
+            Note::Reconnected => self.message("the source is back"),
             Note::Overrun { by, .. } => {
                 self.live.gap();
-                self.say(&format!("{by} lost bytes"));
+                self.message(&format!("{by} lost bytes"));
             }
             Note::LineErrors { count } => {
                 self.live.gap();
                 if std::mem::replace(&mut self.warned.line, true) {
                     return Ok(());
                 }
-                self.say(&format!(
-                    "{count} bytes came damaged or at another bit rate, which follows the core's \
-                     clock: is that what was said, once the firmware \
-                     has set it?"
+                self.message(&format!(
+                    "{count} bytes arrived damaged or at another bit rate. The rate follows the \
+                     core's clock: is it the one that the firmware has set?"
                 ));
             }
-            Note::Text { text } => self.say(text),
+            Note::Text { text } => self.message(text),
             _ => {}
         }
         Ok(())
@@ -317,7 +316,7 @@ impl Session<'_> {
             return true;
         }
         if self.live.anything() && !std::mem::replace(&mut self.warned.silence, true) {
-            self.say(&format!("nothing has come for {} s", limit.as_secs_f64()));
+            self.message(&format!("no data for {} s", limit.as_secs_f64()));
         }
         !self.live.anything()
     }
@@ -330,16 +329,16 @@ impl Session<'_> {
         self.bar.set_message(self.live.line(self.elapsed()));
         self.bar.tick();
         if self.live.is_garbage() && !std::mem::replace(&mut self.warned.garbage, true) {
-            self.say(
+            self.message(
                 "much of what comes is undecodable: is the bit rate right, now that the core has \
                  its final clock? are there frames (--frames)?",
             );
         }
     }
 
-    fn say(&self, text: &str) {
+    fn message(&self, text: &str) {
         if !self.args.quiet {
-            self.bar.suspend(|| terminal::say(&format!("strobe: {text}")));
+            self.bar.suspend(|| terminal::message(&format!("strobe: {text}")));
         }
     }
 
@@ -365,7 +364,7 @@ impl Session<'_> {
         let now = self.now();
         self.writer.finish(now, &why).map_err(|e| unwritable(&self.args.output, &e))?;
         if !self.args.quiet {
-            terminal::say(&format!("strobe: {}; ended by: {why}", self.live.line(elapsed)));
+            terminal::message(&format!("strobe: {}; ended by: {why}", self.live.line(elapsed)));
         }
         match ended {
             Ended::Well(_) | Ended::Interrupted => {

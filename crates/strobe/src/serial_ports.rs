@@ -21,7 +21,7 @@ pub fn port(spec: &Spec) -> anyhow::Result<HostPort> {
         Target::Pty => {
             let port = HostPort::pty(device).map_err(|e| exit::output(e.to_string()))?;
             let path = port.terminal().unwrap_or_default();
-            terminal::say(&format!("serial port {device} is {path}"));
+            terminal::message(&format!("serial port {device} is {path}"));
             port
         }
     })

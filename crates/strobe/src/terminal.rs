@@ -7,7 +7,7 @@ use strobe_report::visible;
 
 /// Writes a message to standard error, its further lines indented; if nobody listens there the exit
 /// code must do.
-pub fn say(message: &str) {
+pub fn message(message: &str) {
     let shown = visible::text(message);
     let mut lines = shown.trim_end().lines();
     let mut text = lines.next().unwrap_or_default().to_owned();

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use strobe_model::measurement::{Cell, Column, Content, Measurement, Table, Unit};
+use strobe_model::measurement::{
+    Cell, Column, Content, Finding, Measurement, Severity, Table, Unit,
+};
 
 use super::{Builds, Reading, apart, begin, build_name, cell, known, number, percent, what};
 use crate::date;
@@ -23,6 +25,7 @@ pub fn grew(reading: &Reading, series: &Series, days: u32) -> Measurement {
         let grown = Grown::of(series, key, points, span, mains.len());
         units.entry(key.unit.clone()).or_default().extend(grown);
     }
+    answer.findings.extend(nothing(&spans, &units));
     answer.push("spans", "builds that are compared", Content::Table(compared(series, &spans)));
     for (unit, grown) in units {
         let title = format!("what takes more {unit} than {days} days before");
@@ -30,6 +33,22 @@ pub fn grew(reading: &Reading, series: &Series, days: u32) -> Measurement {
         answer.push(&format!("grew-{unit}"), title, Content::Table(table));
     }
     answer
+}
+
+/// Why there is no table.
+fn nothing(spans: &BTreeMap<Group, Span>, units: &BTreeMap<String, Vec<Grown>>) -> Option<Finding> {
+    let (code, text) = if spans.is_empty() {
+        (
+            "nothing-to-compare",
+            "No program has two builds here, measured by one instrument on one board. Files with \
+             other names are other programs, unless `--subject` gives them one when they are logged.",
+        )
+    } else if units.values().all(Vec::is_empty) {
+        ("nothing-grew", "Nothing takes more than it did, as far as that is certain.")
+    } else {
+        return None;
+    };
+    Some(Finding::new(Severity::Note, code, text))
 }
 
 fn group(key: &Key) -> Group {

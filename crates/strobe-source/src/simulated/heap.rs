@@ -28,6 +28,7 @@ pub(super) use inspect::Inspection;
 pub(super) use sampling::Sampler;
 
 use super::drive::Run;
+use super::extremes;
 use super::scheduling;
 
 /// What was seen of a firmware's heaps, as parts of a measurement.
@@ -59,7 +60,7 @@ impl Heaps {
         measurement.balances.clear();
         measurement.sections.clear();
         // These are about cycles.
-        let is_about_time = ["modelled", "advice"];
+        let is_about_time = ["modelled", extremes::CARRIED, "advice"];
         measurement.findings.retain(|finding| !is_about_time.contains(&finding.code.as_str()));
         self.add_to(measurement);
     }

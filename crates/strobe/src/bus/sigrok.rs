@@ -12,7 +12,7 @@ use crate::{exit, terminal};
 /// gets the capture as a session of its own, whatever format it came in.
 pub fn decode(capture: &Capture, decoder: &str, format: Format) -> anyhow::Result<Vec<u8>> {
     let (bytes, notes) = capture::write_sigrok(capture).map_err(|e| exit::data(e.to_string()))?;
-    notes.iter().for_each(|note| terminal::say(&format!("strobe: {note}")));
+    notes.iter().for_each(|note| terminal::message(&format!("strobe: {note}")));
     let file = tempfile::Builder::new().prefix("strobe").suffix(".sr").tempfile();
     let mut file =
         file.map_err(|e| exit::output(format!("cannot write a session for sigrok-cli: {e}")))?;
@@ -33,7 +33,7 @@ pub fn decode(capture: &Capture, decoder: &str, format: Format) -> anyhow::Resul
     })?;
     let messages = String::from_utf8_lossy(&output.stderr);
     if !messages.trim().is_empty() {
-        terminal::say(&messages);
+        terminal::message(&messages);
     }
     if !output.status.success() {
         return Err(exit::usage(format!(

@@ -398,7 +398,7 @@ impl Written {
         let section = self.section.clone().unwrap_or_default();
         let (Some(row), Some(column)) = (&self.row, &self.column) else {
             return Err(format!(
-                "section {section}: `row` and `column` say which figure; of distributions the \
+                "section {section}: `row` and `column` choose the figure; of distributions the \
                  column is one of {}",
                 statistics.join(", ")
             ));

@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let run = run.map_err(exit::data)?;
     let text = Written::new(&firmware).all(&run, size.ok().as_ref(), stack.ok().as_ref());
     files::write(&args.output, text.as_bytes())?;
-    terminal::say(&format!("{shown} written; edit it, then: strobe check {shown}"));
+    terminal::message(&format!("{shown} written; edit it, then: strobe check {shown}"));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -33,14 +33,16 @@ impl Logged {
     pub fn add(&self, measurement: &Measurement) -> anyhow::Result<()> {
         let Some(directory) = &self.log else { return Ok(()) };
         if interrupt::happened() || entry::is_part(measurement) {
-            terminal::say("strobe: not logged: it was stopped, and has only part of the figures");
+            terminal::message(
+                "strobe: not logged: it was stopped, and has only part of the figures",
+            );
             return Ok(());
         }
         let source = Source::of(None, None)?;
         let mut entry = Entry::new(directory, Names::default(), source, None)?;
         entry.add(measurement)?;
         for line in entry.write()? {
-            terminal::say(&format!("strobe: logged {line}"));
+            terminal::message(&format!("strobe: logged {line}"));
         }
         Ok(())
     }
