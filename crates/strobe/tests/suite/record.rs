@@ -331,7 +331,7 @@ fn frames_of_orbuculum_are_taken_off_and_damage_is_noted() {
     frames[at] ^= 0x10;
     std::fs::write(&raw, &frames).expect("it is ours");
     let damaged = ran(command().args(["record", &source, "--force", "-o"]).arg(&out));
-    assert!(damaged.stderr.contains("arrived damaged"), "{}", damaged.stderr);
+    assert!(damaged.stderr.contains("came damaged"), "{}", damaged.stderr);
     let recording = read(&out);
     assert!((200..=400).contains(&(stream.len() - recording.raw.len())));
     assert!(matches!(&recording.notes[..], [Note::Gap { .. }]), "{:?}", recording.notes);
