@@ -41,7 +41,8 @@ fn nothing(spans: &BTreeMap<Group, Span>, units: &BTreeMap<String, Vec<Grown>>) 
         (
             "nothing-to-compare",
             "No program has two builds here, measured by one instrument on one board. Files with \
-             other names are other programs, unless `--subject` gives them one when they are logged.",
+             other names are other programs, unless `--subject` gives them one name when they are \
+             logged.",
         )
     } else if units.values().all(Vec::is_empty) {
         ("nothing-grew", "Nothing takes more than it did, as far as that is certain.")

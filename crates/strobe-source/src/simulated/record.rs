@@ -200,6 +200,11 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles, further: Further) -> 
         }
         Cause::ExceptionEntry => "the manual gives no figure for tail-chaining".to_owned(),
         Cause::ExceptionExit => "the manual gives no figure for leaving a handler".to_owned(),
+        Cause::Asleep => {
+            "the core sleeps until something with a time of its own wakes it: what it \
+                          took before is not exact, and the rest is what it sleeps"
+                .to_owned()
+        }
         _ => "modelled".to_owned(),
     };
     let waits = board.accelerator().is_some() && run.machine.bus().flash_state.0 > 0;
