@@ -240,19 +240,15 @@ impl Wave {
 
     /// Flags that counting may raise as everything is set now.
     pub(super) fn can_raise(&self) -> u8 {
-        let all = OVERFLOW | self.channels.iter().enumerate().fold(0, |all, (at, _)| all | 2 << at);
-        let capture = if self.mode.top == Top::Capture { CAPTURE } else { 0 };
         let top = self.top();
         let is_settled = self.count <= top && self.channels.iter().all(|c| c.compare == c.buffer);
-        if !is_settled {
-            return all | capture;
-        }
-        let beyond = |c: &Channel| c.compare > top;
         let channels = self.channels.iter().enumerate();
-        let unmatched = channels.filter(|(_, c)| beyond(c)).fold(0, |all, (at, _)| all | 2 << at);
-        let is_cleared = self.mode.shape == Shape::Plain && top < self.max;
-        let overflow = if is_cleared { OVERFLOW } else { 0 };
-        (all | capture) & !unmatched & !overflow
+        let matching = channels.filter(|(_, c)| !is_settled || c.compare <= top);
+        let compares = matching.fold(0, |all, (at, _)| all | OVERFLOW << (1 + at));
+        let is_cleared = is_settled && self.mode.shape == Shape::Plain && top < self.max;
+        let overflow = if is_cleared { 0 } else { OVERFLOW };
+        let capture = if self.mode.top == Top::Capture { CAPTURE } else { 0 };
+        compares | overflow | capture
     }
 
     fn period(&self) -> u64 {
