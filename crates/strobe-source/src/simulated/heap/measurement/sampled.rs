@@ -159,11 +159,11 @@ fn profile(seen: &Seen, sampler: &Sampler) -> Option<Section> {
     for block in &seen.shadow.blocks {
         let Some(call) = seen.call(block.made_by) else { continue };
         let key = (call.chain, call.who);
-        by_chain.entry(key).or_insert_with(|| {
+        let blocks = by_chain.entry(key).or_insert_with(|| {
             order.push(key);
             Vec::new()
         });
-        by_chain.entry(key).and_modify(|blocks| blocks.push(block));
+        blocks.push(block);
     }
     if order.is_empty() {
         return None;
