@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use strobe_analyse::attribution::{By, rows};
+use strobe_analyse::attribution::{Amount, By, rows};
 use strobe_model::measurement::{
     Cell, CellKind, Column, Distributions, Profile, Quantity, Table, Trust, Unit,
 };
@@ -109,10 +109,15 @@ pub(super) fn functions(profile: &Profile, out: &mut String) {
     out.push_str("</tr>\n");
     let whole = flat.total.all.value;
     for row in flat.rows.iter().take(MOST) {
-        let value = row.sums.all.value;
-        let shown = figure(Some(value.into()), &Trust::Exact, &measure.unit);
+        let Amount { low, value, high } = row.sums.all.ordered();
+        let trust = match low == high {
+            true => Trust::Exact,
+            false => Trust::Modelled { low: low.into(), high: high.into(), why: None },
+        };
+        let bounds = trust.bounds().map(|(low, high)| range(low, high, &measure.unit));
+        let shown = figure(Some(value.into()), &trust, &measure.unit);
         out.push_str("<tr>");
-        let _ = number(&shown, "", out);
+        let _ = number(&shown, &bounds.unwrap_or_default(), out);
         let _ = number(&share(value, whole), "", out);
         let _ = writeln!(out, "<td class=\"words\">{}</td></tr>", escaped(&row.name));
     }

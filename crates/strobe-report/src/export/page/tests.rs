@@ -3,7 +3,7 @@
 
 use roxmltree::Document;
 use strobe_model::measurement::{
-    Cell, Column, Content, Fact, Finding, NamedPart, Severity, Table, Trust, Unit,
+    Cell, Column, Content, Fact, Finding, Kind, NamedPart, Severity, Table, Trust, Unit,
 };
 
 use super::super::subjects;
@@ -83,4 +83,19 @@ fn a_profile_has_a_flame_graph_and_its_functions() {
     assert!(html.contains("src=\"data:image/svg+xml,"), "{html}");
     let rows = html.matches("<td class=\"words\">").count() + html.matches("<tr><td>").count();
     assert!(rows >= 2, "{html}");
+}
+
+#[test]
+fn functions_have_their_bounds() {
+    let mut profile = subjects::run();
+    let measure = &mut profile.measures[0];
+    measure.kind = Kind::Modelled { why: "waits are modelled".to_owned() };
+    let all = profile.leaves.values.iter_mut().chain(&mut profile.chains.values);
+    for values in all.filter(|values| values.measure == measure.id) {
+        values.low = values.values.iter().map(|value| value / 2).collect();
+        values.high = values.values.iter().map(|value| value * 3).collect();
+    }
+    let bounds = |html: &str| html.matches("<span class=\"bounds\">").count();
+    let exact = written(&subjects::of(subjects::run()));
+    assert!(bounds(&written(&subjects::of(profile))) > bounds(&exact));
 }
