@@ -4,13 +4,13 @@
 //! and the kinds of sections.
 
 mod annotate;
-mod balance;
+pub(crate) mod balance;
 mod causes;
 mod closing;
 mod distributions;
 pub(crate) mod figure;
 mod findings;
-mod header;
+pub(crate) mod header;
 mod histogram;
 mod parts;
 mod profile;

@@ -4,7 +4,7 @@
 //! What is drawn follows from what a section is: a table whose first column grows and whose figures
 //! have intervals is a curve, distributions of one kind share an axis, as do counters of one name.
 
-use strobe_model::measurement::{Content, Measurement, Section};
+use strobe_model::measurement::{Content, Measurement, Section, Unit};
 
 use self::curve::Curve;
 use self::drawing::Drawing;
@@ -50,6 +50,40 @@ impl Export for Charts {
         out.file("")?.write_all(drawing.finish(&measurement.subject.name).as_bytes())?;
         Ok(())
     }
+}
+
+/// What shares an axis: things of one unit whose names begin with the same word. Each with what is
+/// left of its name, as `nginx` of `wall nginx`; one alone keeps all of its name.
+struct Group<'a, T> {
+    name: &'a str,
+    own: Vec<(&'a str, T)>,
+}
+
+/// Groups in the order in which they begin.
+fn grouped<'a, T>(
+    all: impl Iterator<Item = T>,
+    named: impl Fn(&T) -> (&'a str, &'a Unit),
+) -> Vec<Group<'a, T>> {
+    let (mut groups, mut units) = (Vec::<Group<'a, T>>::new(), Vec::new());
+    for one in all {
+        let (name, unit) = named(&one);
+        let (kind, own) = name.split_once(' ').unwrap_or((name, ""));
+        let same = |(group, of): (&Group<T>, &&Unit)| group.name == kind && *of == unit;
+        match groups.iter().zip(&units).position(same) {
+            Some(at) => groups[at].own.push((own, one)),
+            None => {
+                groups.push(Group { name: kind, own: vec![(own, one)] });
+                units.push(unit);
+            }
+        }
+    }
+    for group in &mut groups {
+        if let [(own, one)] = &mut group.own[..] {
+            group.name = named(one).0;
+            *own = "";
+        }
+    }
+    groups
 }
 
 /// Whether a section can be drawn.

@@ -9,13 +9,11 @@ mod table;
 
 use std::fmt::Write as _;
 
-use strobe_model::measurement::{
-    Content, Finding, Measurement, Profile, Section, Severity, Text, Total,
-};
+use strobe_model::measurement::{Content, Finding, Measurement, Profile, Section, Severity, Text};
 
 use super::flame::{FlameGraph, escaped};
 use super::{About, Choice, Export, ExportError, Output, Takes, charts};
-use crate::view::figure::with_unit;
+use crate::view::{balance, header};
 
 /// The format.
 pub(super) struct Page;
@@ -74,12 +72,12 @@ impl Writer {
             let _ = writeln!(self.text, "<p class=\"question\">{question}</p>");
         }
         self.findings(&measurement.findings);
-        self.totals(&measurement.totals);
+        self.figures(measurement);
         self.sections(measurement, choice);
         for part in &measurement.parts {
             let name = escaped(&part.name);
             let _ = writeln!(self.text, "<section class=\"part\"><h2>{name}</h2>");
-            self.totals(&part.measurement.totals);
+            self.figures(&part.measurement);
             self.sections(&part.measurement, &Choice::default());
             self.push("</section>");
         }
@@ -107,14 +105,23 @@ impl Writer {
         self.push("</ul>");
     }
 
-    fn totals(&mut self, totals: &[Total]) {
-        if totals.is_empty() {
+    /// The headline figures with what was seen and lost, and the balances.
+    fn figures(&mut self, measurement: &Measurement) {
+        self.described(header::figures(measurement));
+        for balance in &measurement.balances {
+            let text = escaped(&balance::text(balance));
+            let _ = writeln!(self.text, "<p class=\"balance\">{text}</p>");
+        }
+    }
+
+    fn described(&mut self, lines: Vec<(String, String)>) {
+        if lines.is_empty() {
             return;
         }
         self.push("<dl>");
-        for total in totals {
-            self.tagged("dt", &total.title);
-            self.tagged("dd", &with_unit(&total.quantity));
+        for (name, text) in lines {
+            self.tagged("dt", &name);
+            self.tagged("dd", &text);
         }
         self.push("</dl>");
     }
@@ -181,23 +188,11 @@ impl Writer {
     }
 
     fn measured_by(&mut self, measurement: &Measurement) {
-        self.push("<details><summary>how it was measured</summary><dl>");
-        self.tagged("dt", "by");
-        let instrument = &measurement.instrument;
-        self.tagged("dd", &format!("{}, {}", instrument.kind, instrument.tool));
-        self.tagged("dt", "ended");
-        self.tagged("dd", &measurement.window.ended.text);
-        let facts = measurement.subject.facts.iter().filter(|fact| fact.name != "question");
-        for fact in facts {
-            let figure = fact.figure.as_ref().map(with_unit);
-            self.tagged("dt", &fact.name);
-            self.tagged("dd", &fact.text.clone().or(figure).unwrap_or_default());
-        }
-        for (name, value) in &instrument.settings {
-            self.tagged("dt", name);
-            self.tagged("dd", value);
-        }
-        self.push("</dl></details>");
+        self.push("<details><summary>how it was measured</summary>");
+        let mut lines = header::about(measurement);
+        lines.retain(|(name, _)| name != "question");
+        self.described(lines);
+        self.push("</details>");
     }
 
     fn finish(self, title: &str) -> String {

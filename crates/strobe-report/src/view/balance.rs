@@ -77,7 +77,7 @@ fn same(a: &Balance, b: &Balance) -> bool {
 }
 
 /// `23,734 cycles taken = 23,734 attributed + 0 idle + 0 lost`.
-fn text(balance: &Balance) -> String {
+pub(crate) fn text(balance: &Balance) -> String {
     let parts = balance.parts();
     let mut sum = vec![format!("{} attributed", grouped(parts.attributed))];
     sum.extend(parts.unattributed.iter().map(|(why, n)| format!("{} {why}", grouped(*n))));

@@ -28,43 +28,47 @@ impl View for Header {
         for line in folded(&title, page.options.style.width.max(20)) {
             writeln!(out, "{}", Paint::Strong.on(&line, page.options.style))?;
         }
-        let lines = lines(measurement);
+        let lines: Vec<_> = about(measurement).into_iter().chain(figures(measurement)).collect();
         let lines: Vec<(&str, String)> =
             lines.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
         fields(&lines, page.options, out)
     }
 }
 
-fn lines(measurement: &Measurement) -> Vec<(String, String)> {
+/// What was measured, and with what.
+pub(crate) fn about(measurement: &Measurement) -> Vec<(String, String)> {
     let subject = &measurement.subject;
-    let mut lines: Vec<(String, String)> = Vec::new();
-    let mut push = |name: &str, text: Option<String>| {
-        lines.extend(text.filter(|text| !text.is_empty()).map(|text| (clean(name), text)));
-    };
+    let mut lines = Lines::default();
     let kind = if subject.kind.is_empty() { "subject" } else { &subject.kind };
-    push(kind, build(subject));
+    lines.push(kind, build(subject));
     let facts = subject.facts.iter().filter(|fact| size(fact).is_none());
     // Compilers distinguish builds for programs; build ids do so for people.
     for fact in facts.filter(|fact| fact.name != "compiler") {
         let figure = fact.figure.as_ref().map(with_unit);
         let text: Vec<String> = fact.text.clone().into_iter().chain(figure).collect();
-        push(&fact.name, Some(text.join(", ")));
+        lines.push(&fact.name, Some(text.join(", ")));
     }
-    push("measured by", instrument(measurement));
+    lines.push("measured by", instrument(measurement));
     let mut environment = measurement.instrument.environment.clone();
-    push("recorded from", environment.remove("source"));
-    push("with", Some(joined(&environment)));
+    lines.push("recorded from", environment.remove("source"));
+    lines.push("with", Some(joined(&environment)));
     let clocks: Vec<(u64, u32)> = subject.clock.iter().map(|c| (c.cycle, c.hz)).collect();
-    push("clock", clock(&clocks));
+    lines.push("clock", clock(&clocks));
+    lines.0
+}
+
+/// When, how much of it was seen, the headline figures, and what is missing.
+pub(crate) fn figures(measurement: &Measurement) -> Vec<(String, String)> {
+    let mut lines = Lines::default();
     // Of what is no run there is nothing to say of time.
     let window = &measurement.window;
     let has_ended = !window.ended.text.is_empty() || window.duration.value().is_some();
-    push("time", has_ended.then(|| time(measurement)));
-    push("ended", Some(window.ended.text.clone()));
+    lines.push("time", has_ended.then(|| time(measurement)));
+    lines.push("ended", Some(window.ended.text.clone()));
     for total in &measurement.totals {
-        push(&total.title, Some(headline(measurement, total)));
+        lines.push(&total.title, Some(headline(measurement, total)));
     }
-    push("lost", lost(measurement));
+    lines.push("lost", lost(measurement));
     let cost = |cost: &Quantity| {
         let nothing = cost.value().is_some_and(|value| value.as_f64() == 0.0);
         (!nothing).then(|| match cost.value() {
@@ -72,8 +76,18 @@ fn lines(measurement: &Measurement) -> Vec<(String, String)> {
             None => sentence(cost),
         })
     };
-    push("overhead", measurement.coverage.overhead.as_ref().and_then(cost));
-    lines
+    lines.push("overhead", measurement.coverage.overhead.as_ref().and_then(cost));
+    lines.0
+}
+
+/// Names with texts; none without a text.
+#[derive(Default)]
+struct Lines(Vec<(String, String)>);
+
+impl Lines {
+    fn push(&mut self, name: &str, text: Option<String>) {
+        self.0.extend(text.filter(|text| !text.is_empty()).map(|text| (clean(name), text)));
+    }
 }
 
 /// The beginning of its identity, and its sizes: `build id e4e98927a888, 908 bytes of flash`.

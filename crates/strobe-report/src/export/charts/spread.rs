@@ -7,6 +7,7 @@ use strobe_model::measurement::{Distribution, Distributions, Unit};
 use super::super::flame::escaped;
 use super::axis::{self, Axis};
 use super::drawing::{COLOURS, CURVE, Drawing, LEFT, RIGHT, ROW, WIDTH};
+use super::grouped;
 
 /// Values from which on their order is drawn.
 const ORDERED: usize = 20;
@@ -16,39 +17,36 @@ const POINTS: usize = 600;
 impl Drawing {
     /// Distributions, those of one kind together.
     pub fn distributions(&mut self, title: &str, all: &Distributions) {
-        let mut rest: Vec<&Distribution> =
-            all.distributions.iter().filter(|d| d.spread.count() > 0).collect();
-        while let Some(first) = rest.first().copied() {
-            let (own, others): (Vec<&Distribution>, _) =
-                rest.into_iter().partition(|d| kind(d).0 == kind(first).0);
-            rest = others;
-            self.title(&format!("{title}: {}", kind(first).0));
-            self.side_by_side(&own);
-            let ordered: Vec<&Distribution> =
-                own.into_iter().filter(|d| d.values.len() >= ORDERED).collect();
+        let drawn = all.distributions.iter().filter(|d| d.spread.count() > 0);
+        for group in grouped(drawn, |d: &&Distribution| (d.name.as_str(), &d.unit)) {
+            self.title(&format!("{title}: {}", group.name));
+            self.side_by_side(&group.own);
+            let ordered: Vec<(&str, &Distribution)> =
+                group.own.into_iter().filter(|(_, d)| d.values.len() >= ORDERED).collect();
             if !ordered.is_empty() {
-                self.title(&format!("{title}: {}, in their order", kind(first).0));
+                self.title(&format!("{title}: {}, in their order", group.name));
                 self.in_order(&ordered);
             }
         }
     }
 
-    fn side_by_side(&mut self, all: &[&Distribution]) {
-        let ends = all.iter().flat_map(|d| [d.spread.min(), d.spread.quantile(0.99)]).flatten();
+    fn side_by_side(&mut self, all: &[(&str, &Distribution)]) {
+        let ends =
+            all.iter().flat_map(|(_, d)| [d.spread.min(), d.spread.quantile(0.99)]).flatten();
         let axis = Axis::over(ends.map(|end| end as f64), LEFT + 6.0, WIDTH - RIGHT - 6.0);
         self.frame(ROW * all.len() as f64);
-        for (n, distribution) in all.iter().enumerate() {
+        for (n, (name, distribution)) in all.iter().enumerate() {
             let colour = COLOURS[n % COLOURS.len()];
-            self.one_row(distribution, colour, &axis);
+            self.one_row(name, distribution, colour, &axis);
             self.bottom += ROW;
         }
-        let unit = all.first().map_or(Unit::COUNT, |d| d.unit.clone());
+        let unit = all.first().map_or(Unit::COUNT, |(_, d)| d.unit.clone());
         self.marks_below(&axis, &unit);
         self.bottom += 8.0;
     }
 
     /// Columns as high as the values in them are many, and the median.
-    fn one_row(&mut self, distribution: &Distribution, colour: &str, axis: &Axis) {
+    fn one_row(&mut self, name: &str, distribution: &Distribution, colour: &str, axis: &Axis) {
         const STEP: f64 = 6.0;
         let (base, spread) = (self.bottom + ROW - 3.0, &distribution.spread);
         let mut columns = std::collections::BTreeMap::<u32, u64>::new();
@@ -57,7 +55,7 @@ impl Drawing {
             *columns.entry(((x - LEFT) / STEP) as u32).or_default() += times;
         }
         let most = columns.values().copied().max().unwrap_or(1).max(1) as f64;
-        let name = escaped(kind(distribution).1);
+        let name = escaped(name);
         let _ = writeln!(
             self.text,
             "<text class=\"name\" x=\"{:.0}\" y=\"{:.0}\">{name}</text>",
@@ -88,12 +86,12 @@ impl Drawing {
         }
     }
 
-    fn in_order(&mut self, all: &[&Distribution]) {
-        let values = || all.iter().flat_map(|d| &d.values).map(|value| *value as f64);
+    fn in_order(&mut self, all: &[(&str, &Distribution)]) {
+        let values = || all.iter().flat_map(|(_, d)| &d.values).map(|value| *value as f64);
         let up = Axis::over(values(), self.bottom + CURVE - 8.0, self.bottom + 8.0);
         self.frame(CURVE);
-        self.grid(&up, &all.first().map_or(Unit::COUNT, |d| d.unit.clone()));
-        for (n, distribution) in all.iter().enumerate() {
+        self.grid(&up, &all.first().map_or(Unit::COUNT, |(_, d)| d.unit.clone()));
+        for (n, (_, distribution)) in all.iter().enumerate() {
             let steps = distribution.values.len().div_ceil(POINTS).max(1);
             let chunks = distribution.values.chunks(steps);
             let (count, wide) = (chunks.len().max(2) - 1, WIDTH - LEFT - RIGHT - 12.0);
@@ -107,11 +105,6 @@ impl Drawing {
             let _ = writeln!(self.text, "<polyline points=\"{line}\" stroke=\"{colour}\"/>");
         }
         self.bottom += CURVE;
-        self.legend(all.iter().map(|d| kind(d).1));
+        self.legend(all.iter().map(|(name, _)| *name));
     }
-}
-
-/// What a distribution is of, and whose: `wall nginx`.
-fn kind(distribution: &Distribution) -> (&str, &str) {
-    distribution.name.split_once(' ').unwrap_or((&distribution.name, ""))
 }

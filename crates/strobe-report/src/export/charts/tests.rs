@@ -104,3 +104,21 @@ fn values_over_time_have_gaps_where_nothing_was_seen() {
     assert_eq!(lines.count(), 4, "each variant before its gap and behind it");
     assert!(text.contains(": run-queue</text>") && text.contains("yielding</text>"), "{text}");
 }
+
+#[test]
+fn one_alone_keeps_its_whole_name_and_units_do_not_mix() {
+    let named = |name: &str, unit: Unit| {
+        Distribution::exact(name, unit, [1u64, 2, 3].into_iter().collect())
+    };
+    let distributions = vec![
+        named("longest wait of UART", Unit::CYCLES),
+        named("PB8 high", Unit::CYCLES),
+        named("PB8 low", Unit::CYCLES),
+        named("PB8 edges", Unit::COUNT),
+    ];
+    let text = drawn(vec![Content::Distributions(Distributions { distributions })]);
+    for title in ["chart: longest wait of UART<", "chart: PB8<", "chart: PB8 edges<"] {
+        assert!(text.contains(title), "{title}: {text}");
+    }
+    assert!(text.contains(">high</text>") && text.contains(">low</text>"), "{text}");
+}

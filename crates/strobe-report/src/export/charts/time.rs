@@ -6,6 +6,7 @@ use strobe_model::measurement::{Timeline, TrackKind, Unit};
 
 use super::axis::Axis;
 use super::drawing::{COLOURS, CURVE, Drawing, LEFT, RIGHT, WIDTH};
+use super::grouped;
 
 /// Points of a series; of more, the largest of each step.
 const POINTS: usize = 800;
@@ -18,11 +19,6 @@ struct Track<'a> {
     points: Vec<(i64, i64)>,
 }
 
-/// What tracks are called together, and each alone: `run-queue plain`.
-fn kind(name: &str) -> (&str, &str) {
-    name.split_once(' ').unwrap_or((name, ""))
-}
-
 /// Whether a time line has values to draw.
 pub(super) fn draws(line: &Timeline) -> bool {
     !line.counters.at.is_empty()
@@ -31,25 +27,21 @@ pub(super) fn draws(line: &Timeline) -> bool {
 impl Drawing {
     /// The counters of a time line.
     pub fn timeline(&mut self, title: &str, line: &Timeline) {
-        let mut rest: Vec<usize> = (0..line.tracks.len())
-            .filter(|track| line.tracks[*track].kind == TrackKind::Counter)
-            .collect();
-        while let Some(first) = rest.first().copied() {
-            let first = &line.tracks[first];
-            let (own, others): (Vec<usize>, Vec<usize>) = rest
-                .into_iter()
-                .partition(|track| kind(&line.tracks[*track].name).0 == kind(&first.name).0);
-            rest = others;
-            let of = |track: usize| Track {
-                name: kind(&line.tracks[track].name).1,
-                points: points(line, track),
-            };
-            let tracks: Vec<Track> = own.into_iter().map(of).collect();
+        let counters =
+            (0..line.tracks.len()).filter(|track| line.tracks[*track].kind == TrackKind::Counter);
+        let named = |track: &usize| {
+            let track = &line.tracks[*track];
+            (track.name.as_str(), track.unit.as_ref().unwrap_or(&Unit::COUNT))
+        };
+        for group in grouped(counters, named) {
+            let unit = named(&group.own[0].1).1;
+            let of = |(name, track)| Track { name, points: points(line, track) };
+            let tracks: Vec<Track> = group.own.into_iter().map(of).collect();
             if tracks.iter().all(|track| track.points.is_empty()) {
                 continue;
             }
-            self.title(&format!("{title}: {}", kind(&first.name).0));
-            self.over_time(&tracks, &line.unit, first.unit.as_ref().unwrap_or(&Unit::COUNT));
+            self.title(&format!("{title}: {}", group.name));
+            self.over_time(&tracks, &line.unit, unit);
         }
     }
 

@@ -3,7 +3,8 @@
 
 use roxmltree::Document;
 use strobe_model::measurement::{
-    Cell, Column, Content, Fact, Finding, Kind, NamedPart, Severity, Table, Trust, Unit,
+    Balance, Cell, Column, Content, Fact, Finding, Kind, Loss, NamedPart, Parts, Quantity,
+    Severity, Table, Trust, Unit,
 };
 
 use super::super::subjects;
@@ -98,4 +99,37 @@ fn functions_have_their_bounds() {
     let bounds = |html: &str| html.matches("<span class=\"bounds\">").count();
     let exact = written(&subjects::of(subjects::run()));
     assert!(bounds(&written(&subjects::of(profile))) > bounds(&exact));
+}
+
+/// As in reports: figures say how much of the whole they are of.
+#[test]
+fn a_page_shows_what_was_seen_and_lost() {
+    let mut measurement = subjects::of(subjects::run());
+    let why = "the host's clock does not measure it";
+    measurement.coverage.lost = Some(Quantity::unknown(Unit::SAMPLES, why));
+    let balance = Balance::new(Parts {
+        what: "samples".to_owned(),
+        unit: Unit::SAMPLES,
+        taken_as: "taken".to_owned(),
+        taken: 90,
+        attributed: 80,
+        unattributed: vec![("<no symbol>".to_owned(), 10)],
+        idle: 0,
+        lost: Loss::Unknown(why.to_owned()),
+    });
+    measurement.balances.push(balance.expect("it adds up"));
+    measurement.window.ended.text = "interrupted".to_owned();
+    let html = parsed(&written(&measurement));
+    let document = Document::parse(&html).unwrap_or_else(|error| panic!("{error}\n{html}"));
+    let of = |name: &str| {
+        let term = document.descendants().find(|n| n.has_tag_name("dt") && n.text() == Some(name));
+        let text = term.and_then(|node| node.next_sibling_element()).and_then(|node| node.text());
+        text.unwrap_or_else(|| panic!("no {name}: {html}"))
+    };
+    assert!(of("lost").contains("unknown") && of("lost").contains("host's clock"));
+    assert_eq!(of("ended"), "interrupted");
+    let balance = document.descendants().find(|n| n.attribute("class") == Some("balance"));
+    let balance = balance.and_then(|node| node.text()).expect("a balance");
+    let sum = "90 samples taken = 80 attributed + 10 <no symbol> + 0 idle; how much was lost is";
+    assert!(balance.starts_with(sum), "{balance}");
 }
