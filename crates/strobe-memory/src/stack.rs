@@ -2,12 +2,14 @@
 //!
 //! `callgraph.rs` knows what functions have on the stack when they call others. `entries.rs` finds
 //! where code begins, `worst.rs` the deepest chain from there, `sizes.rs` how large the stacks are;
-//! `annotations.rs` reads what machine code does not show; `measurement.rs` makes a measurement.
+//! `annotations.rs` reads what machine code does not show; `measurement.rs` makes a measurement, to
+//! which `measured.rs` adds what a run used and `painted.rs` what a board's memory shows.
 
 mod annotations;
 pub(crate) mod entries;
 mod measured;
 mod measurement;
+pub mod painted;
 mod profile;
 mod sizes;
 #[cfg(test)]

@@ -16,6 +16,10 @@ pub struct Scheduling {
     pub rtos: Option<Rtos>,
     /// The threads, in the order in which they first ran; the first is the code from reset.
     pub threads: Vec<ThreadStatistics>,
+    /// The stack that only handlers use, where the code from reset has gone over to another one and
+    /// the instrument keeps that; not in JSON.
+    #[serde(skip)]
+    pub handlers: Option<StackMark>,
     /// The window's cycles: attributed to threads and interrupts, not attributable, idle.
     pub balance: Balance,
     /// Who ran when, for a part of the run, if asked for.
@@ -55,6 +59,8 @@ pub struct StackMark {
     pub low: u32,
     /// Where the stack ends, if that is known.
     pub floor: Option<u32>,
+    /// Bytes from its top by the paint that the firmware has filled it with, if it has.
+    pub painted: Option<u64>,
     /// The functions on it, outermost first.
     pub chain: String,
     /// When.

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use strobe_memory::stack::painted::{self, Copy};
 use strobe_memory::stack::{self, Annotations, Measured};
 use strobe_model::measurement::{Finding, Measurement, Severity};
+use strobe_model::spelling;
 use strobe_source::simulated::StackUse;
 use strobe_symbols::Firmware;
 
@@ -19,6 +21,7 @@ Examples:
   strobe stack firmware.elf
   strobe stack firmware.elf --annotations stacks.toml
   strobe stack firmware.elf --run --until 2s
+  strobe stack firmware.elf --ram 0x20000000=ram.bin    # copied by a debugger
   strobe stack firmware.elf -o s.measurement; strobe export s.measurement --to flamegraph
 
 A worst case is what the machine code allows on any path. Where calls go through pointers, functions
@@ -41,6 +44,10 @@ pub struct Args {
     /// Run the firmware on the simulated board as well, and show how deep its stacks got.
     #[arg(long)]
     run: bool,
+    /// A copy of a board's memory, as raw bytes from this address on (OpenOCD's `dump_image`, gdb's
+    /// `dump binary memory`): show how far painted stacks were used (repeatable).
+    #[arg(long, value_name = "ADDRESS=FILE", value_parser = copied)]
+    ram: Vec<(u32, PathBuf)>,
     #[command(flatten)]
     setup: Setup,
     #[command(flatten)]
@@ -54,6 +61,7 @@ impl Args {
     pub fn files(&self, named: &mut files::Named) {
         named.reads([&self.firmware]);
         named.reads(&self.annotations);
+        named.reads(self.ram.iter().map(|(_, path)| path));
         self.setup.files(named);
         self.result.files(named);
     }
@@ -76,16 +84,49 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         true => simulated(args, &firmware, &mut measurement)?,
         false => ExitCode::SUCCESS,
     };
+    paint(args, &mut measurement)?;
     let selection = args.result.selection();
     let overview = || {
-        let sections = ["stacks", "entry-points", "unknown-calls", "recursion", "stack-variables"];
-        sections.map(str::to_owned).to_vec()
+        let stacks = ["stacks", "painted-stacks", "entry-points"];
+        let others = ["unknown-calls", "recursion", "stack-variables"];
+        stacks.into_iter().chain(others).map(str::to_owned).collect()
     };
     let sections = Some(selection.sections.clone().unwrap_or_else(overview));
     let selection = strobe_report::text::Selection { sections, ..selection };
     args.result.measurement(&measurement, &selection)?;
     args.log.add(&measurement)?;
     Ok(code)
+}
+
+fn copied(text: &str) -> Result<(u32, PathBuf), String> {
+    let (address, path) = text
+        .split_once('=')
+        .filter(|(_, path)| !path.is_empty())
+        .ok_or("write it ADDRESS=FILE, as 0x20000000=ram.bin")?;
+    let number = spelling::address(address).and_then(|address| u32::try_from(address).ok());
+    let number = number.ok_or_else(|| format!("{address} is no address, as 0x20000000 is"))?;
+    Ok((number, path.into()))
+}
+
+/// Puts beside it how far the copies of a board's memory show stacks to be used.
+fn paint(args: &Args, measurement: &mut Measurement) -> anyhow::Result<()> {
+    if args.ram.is_empty() {
+        return Ok(());
+    }
+    let mut copies = Vec::new();
+    for (address, path) in &args.ram {
+        let bytes = files::bytes(path, &Kind::MEMORY)?;
+        let name = input::file_name(path);
+        let shown = format!("{name}, {} bytes", bytes.len());
+        measurement.instrument.settings.insert(format!("memory from {address:#010x}"), shown);
+        copies.push(Copy { address: *address, bytes });
+    }
+    if painted::painted(measurement, &copies) == 0 {
+        let text = "no stack whose place is known lies in what was given with --ram: copy all of \
+                    the board's RAM, and check the address";
+        measurement.findings.push(Finding::new(Severity::Warning, "no-stack-in-memory", text));
+    }
+    Ok(())
 }
 
 fn annotations(args: &Args) -> anyhow::Result<Annotations> {

@@ -66,7 +66,7 @@ struct Creation {
 }
 
 /// Functions that make threads, whose arguments are constants as a rule.
-const CREATIONS: [Creation; 12] = [
+const CREATIONS: [Creation; 13] = [
     Creation { name: "xTaskCreate", entry: 0, size: Some((2, 4)) },
     Creation { name: "xTaskCreateStatic", entry: 0, size: Some((2, 4)) },
     Creation { name: "xTaskGenericCreate", entry: 0, size: Some((2, 4)) },
@@ -79,6 +79,7 @@ const CREATIONS: [Creation; 12] = [
     Creation { name: "task_create", entry: 3, size: Some((2, 1)) },
     Creation { name: "kthread_create", entry: 3, size: Some((2, 1)) },
     Creation { name: "pthread_create", entry: 2, size: None },
+    Creation { name: "chThdCreateStatic", entry: 3, size: Some((1, 1)) },
 ];
 
 /// What names of functions have that make threads in other systems.

@@ -3,7 +3,7 @@
 use strobe_symbols::{DATA_ENDS, Firmware};
 
 /// Symbols whose value is the size of the stack from reset.
-const SIZES: [&str; 8] = [
+const SIZES: [&str; 9] = [
     "_Min_Stack_Size",
     "__stack_size",
     "__STACK_SIZE",
@@ -12,10 +12,11 @@ const SIZES: [&str; 8] = [
     "Stack_Size",
     "__StackSize",
     "STACK_SIZE",
+    "__main_stack_size__",
 ];
 
 /// Symbols at the lowest address of the stack from reset.
-const LIMITS: [&str; 8] = [
+const LIMITS: [&str; 9] = [
     "__StackLimit",
     "__stack_limit",
     "__stack_limit__",
@@ -24,6 +25,7 @@ const LIMITS: [&str; 8] = [
     "__stack_bottom",
     "_stack_bottom",
     "__main_stack_start",
+    "__main_stack_base__",
 ];
 
 /// More is not RAM of a microcontroller.
@@ -68,7 +70,14 @@ pub(super) fn main_stack(firmware: &Firmware, top: u32) -> Option<Size> {
 /// Variables that are stacks by their name and their size.
 pub(super) fn arrays(firmware: &Firmware) -> Vec<(&str, u32, u32)> {
     let symbols = firmware.data_symbols().iter();
-    let stacks = symbols
-        .filter(|symbol| symbol.size >= 64 && symbol.name.to_ascii_lowercase().contains("stack"));
+    let stacks = symbols.filter(|symbol| symbol.size >= 64 && is_stack(&symbol.name));
     stacks.map(|symbol| (symbol.name.as_str(), symbol.address, symbol.size)).collect()
+}
+
+/// ChibiOS calls stacks working areas: `waThread1`, `ch_idle_thread_wa`.
+fn is_stack(name: &str) -> bool {
+    let is_area = |rest: &str| rest.starts_with(|first: char| first.is_ascii_uppercase());
+    name.to_ascii_lowercase().contains("stack")
+        || name.ends_with("_wa")
+        || name.strip_prefix("wa").is_some_and(is_area)
 }

@@ -60,7 +60,14 @@ impl View for Rows<'_> {
             let more = counted((rows - shown) as u64, which);
             item("", &format!("and {more}; --top 0 shows all"), Paint::Faint, page.options, out)?;
         }
-        for (unit, titles) in units {
+        let is_shown = |title: &String| {
+            columns.iter().enumerate().any(|(i, c)| c.head == *title && layout.shows(i, width))
+        };
+        for (unit, mut titles) in units {
+            titles.retain(is_shown);
+            if titles.is_empty() {
+                continue;
+            }
             item("", &format!("{} in {unit}", listed(&titles)), Paint::Faint, page.options, out)?;
         }
         let hidden = columns.iter().enumerate().filter(|(i, _)| !layout.shows(*i, width));

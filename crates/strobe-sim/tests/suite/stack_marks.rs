@@ -8,7 +8,7 @@ use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::machine::{Machine, Stop};
 use strobe_sim::observe::calls::CallTree;
-use strobe_sim::observe::deepest::Marks;
+use strobe_sim::observe::deepest::{HANDLERS, Marks};
 use strobe_sim::observe::{Observer, StackWindow};
 
 use super::compiled::{ACCELERATED, FIRMWARE, functions};
@@ -114,4 +114,47 @@ fn a_stack_pointer_loaded_with_writeback_is_loaded_once() {
     machine.run(1000, &AtomicBool::new(false));
     assert_eq!(machine.sp(), 0x2000_0800);
     assert_eq!(machine.debugger_read(0x2000_0800).ok(), Some(0x2000_0104), "one word on");
+}
+
+/// Start-up code that leaves its stack to the handlers, and a thread that takes over by hand, on a
+/// stack further up: neither's figures hold what is the other's.
+#[test]
+fn each_stack_has_its_own_bytes_alone() {
+    let code: [u16; 36] = [
+        0x480e, 0xf380, 0x8809, // reset: ldr r0, =0x20000800; msr psp, r0
+        0x2002, 0xf380, 0x8814, 0xf3bf, 0x8f6f, // movs r0, #2; msr control, r0; isb
+        0xf000, 0xf801, 0xe7fe, // bl main; b .
+        0xb5f0, 0x4909,
+        0x4a0a, // main: push {r4-r7, lr}; ldr r1, =0x20000a00; ldr r2, =thread
+        0xf000, 0xf800, // bl switch
+        0xb510, 0x468d, 0xbf00, 0x4710, // switch: push {r4, lr}; mov sp, r1; nop; bx r2
+        0xb570, 0xf000, 0xf802, // thread: push {r4-r6, lr}; bl leaf
+        0xdf00, 0xe7fe, // svc 0; b .
+        0xb510, 0xbd10, // leaf: push {r4, lr}; pop {r4, pc}
+        0xb5f0, 0xbdf0, 0x0000, // svc: push {r4-r7, lr}; pop {r4-r7, pc}
+        0x0800, 0x2000, 0x0a00, 0x2000, 0x0069, 0x0000,
+    ];
+    let functions = [(0x40, 0x56), (0x56, 0x60), (0x60, 0x68), (0x68, 0x72), (0x72, 0x76)];
+    let board = Board::builtin("lm3s6965evb").expect("a bundled board");
+    let mut bus: Bus = board.build().expect("a good board");
+    let mut vectors = [0u32; 16];
+    (vectors[0], vectors[1], vectors[11]) = (0x2000_0400, 0x41, 0x77);
+    let image: Vec<u8> = vectors.into_iter().flat_map(u32::to_le_bytes).collect();
+    let code = code.into_iter().flat_map(u16::to_le_bytes);
+    bus.load(0, &image.into_iter().chain(code).collect::<Vec<u8>>()).expect("it fits");
+    let mut tree = CallTree::new(&bus, &functions);
+    tree.marks = Some(Marks::default());
+    let mut machine = Machine::new(&board, bus, tree).expect("a core");
+    machine.reset().expect("a vector table");
+    let (pc, sp) = (machine.pc(), machine.sp());
+    machine.observer_mut().start(pc, sp);
+    machine.run(1000, &AtomicBool::new(false));
+    let tree = machine.observer();
+    let marks = tree.marks.as_ref().expect("marks are kept");
+    let of = |thread| marks.of(thread).map(|deepest| (deepest.sp, deepest.top));
+    assert_eq!(tree.threads.all().len(), 2);
+    assert_eq!(of(0), Some((0x2000_0800 - 28, 0x2000_0800)), "main");
+    // Its own four words, and the frame of the exception.
+    assert_eq!(of(1), Some((0x2000_0a00 - 16 - 32, 0x2000_0a00)), "the thread");
+    assert_eq!(of(HANDLERS), Some((0x2000_0400 - 20, 0x2000_0400)), "handlers");
 }

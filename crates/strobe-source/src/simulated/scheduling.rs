@@ -62,7 +62,8 @@ pub(super) fn make(
     let balance = Scheduling::balanced(run.cycles.likely, &threads, exceptions, rest)?;
     let timeline =
         calls.schedule.log.as_ref().map(|log| timeline(firmware, run.machine.bus(), log));
-    Ok(Scheduling { rtos: run.system.clone(), threads, balance, timeline })
+    let handlers = stacks::of_handlers(firmware, run);
+    Ok(Scheduling { rtos: run.system.clone(), threads, handlers, balance, timeline })
 }
 
 fn timeline(firmware: &Firmware, bus: &Bus, log: &Log) -> Timeline {

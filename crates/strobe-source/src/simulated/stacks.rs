@@ -1,8 +1,11 @@
 //! How deep each stack got in a run.
 
+use strobe_analyse::paint;
 use strobe_model::StackMark;
+use strobe_sim::bus::Bus;
+use strobe_sim::device::Size;
 use strobe_sim::observe::calls::{CallTree, NodeKind};
-use strobe_sim::observe::deepest::Deepest;
+use strobe_sim::observe::deepest::{Deepest, HANDLERS};
 use strobe_symbols::Firmware;
 
 use super::record::moment;
@@ -15,11 +18,11 @@ const MOST_NAMES: usize = 24;
 /// A stack's deepest moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackUse {
-    /// The thread, or `main` for the stack from reset.
+    /// The thread, `main` for the code from reset, or `interrupts`.
     pub name: String,
     /// The first function of the thread.
     pub entry: Option<u32>,
-    /// The stack from reset, which handlers use too unless threads use it.
+    /// That of the code from reset, which handlers use too unless it is a process stack.
     pub is_main: bool,
     /// Bytes from its top.
     pub bytes: u64,
@@ -39,12 +42,36 @@ pub(super) fn mark(firmware: &Firmware, run: &drive::Run, number: usize) -> Opti
     let deepest = calls.marks.as_ref()?.of(number)?;
     let thread = calls.threads.all().get(number)?;
     let bus = run.machine.bus();
+    let (floor, top) = (calls.threads.floor(number, bus), deepest.top.max(thread.top));
     Some(StackMark {
-        bytes: u64::from(deepest.top.max(thread.top).saturating_sub(deepest.sp)),
+        bytes: u64::from(top.saturating_sub(deepest.sp)),
         low: deepest.sp,
-        floor: calls.threads.floor(number, bus),
+        floor,
+        painted: floor.and_then(|floor| painted(bus, floor, top)),
         chain: chain(firmware, deepest),
         at: moment(bus, deepest.cycle),
+    })
+}
+
+/// What the firmware itself would find: the bytes of a stack that it has painted and that are paint
+/// no more.
+fn painted(bus: &Bus, floor: u32, top: u32) -> Option<u64> {
+    let floor = floor.checked_next_multiple_of(4)?;
+    let words = (floor..top).step_by(4).map_while(|at| bus.peek(at, Size::Word));
+    let unused = u32::try_from(paint::of_stack(words)?.unused * 4).ok()?;
+    Some(top.checked_sub(floor.checked_add(unused)?)?.into())
+}
+
+/// The deepest that the stack was which only handlers use.
+pub(super) fn of_handlers(firmware: &Firmware, run: &drive::Run) -> Option<StackMark> {
+    let deepest = run.machine.observer().1.0.marks.as_ref()?.of(HANDLERS)?;
+    Some(StackMark {
+        bytes: u64::from(deepest.top.saturating_sub(deepest.sp)),
+        low: deepest.sp,
+        floor: None,
+        painted: None,
+        chain: chain(firmware, deepest),
+        at: moment(run.machine.bus(), deepest.cycle),
     })
 }
 
@@ -72,6 +99,16 @@ pub(super) fn used(firmware: &Firmware, run: &drive::Run) -> Vec<StackUse> {
             overflow: overflow.map(|(_, warning)| warning.text.clone()),
         });
     }
+    out.extend(of_handlers(firmware, run).map(|mark| StackUse {
+        name: "interrupts".to_owned(),
+        entry: None,
+        is_main: false,
+        bytes: mark.bytes,
+        low: mark.low,
+        chain: mark.chain,
+        cycle: mark.at.cycle,
+        overflow: None,
+    }));
     out
 }
 

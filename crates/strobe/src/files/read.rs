@@ -45,6 +45,8 @@ impl Kind {
     pub const BUDGETS: Kind = Kind::new("budgets ", "a strobe.toml", 4 << 20);
     /// What a user knows of calls and stacks.
     pub const ANNOTATIONS: Kind = Kind::new("annotations ", "a file of annotations", 4 << 20);
+    /// A copy of a board's memory.
+    pub const MEMORY: Kind = Kind::new("", "a copy of a memory", 64 << 20);
     /// What describes an experiment.
     pub const EXPERIMENT: Kind = Kind::new("", "an experiment.toml", 4 << 20);
     /// What another profiler has written.

@@ -153,3 +153,38 @@ fn stacks_are_reported_compared_and_exported() {
         "{collapsed}"
     );
 }
+
+/// A copy of a board's memory, as a debugger makes it, shows how far painted stacks were used.
+#[test]
+fn a_copy_of_memory_shows_how_far_the_paint_has_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ram.bin");
+    // The idle thread has used 48 of 192 bytes, the reporter all but 40; nothing runs on the
+    // sampler's.
+    let mut ram = vec![0xa5u8; 0x4000];
+    for (at, byte) in ram.iter_mut().enumerate() {
+        let is_used = (0x90..0xc0).contains(&at) || (0xc0 + 40..0x180).contains(&at);
+        if is_used || at >= 0x280 {
+            *byte = at as u8 | 1;
+        }
+    }
+    fs::write(&path, &ram).unwrap();
+    let given = format!("0x20000000={}", path.display());
+    let firmware = prebuilt("narrow");
+    let (_, m) = measured(&["stack", &firmware, "--ram", &given]);
+    let painted = m.table("painted-stacks").unwrap();
+    let used = |row| bytes(cell(painted, "used", row));
+    let names: Vec<String> = rows(&m, "painted-stacks").map(|(_, name)| name).collect();
+    assert_eq!(names[1..], ["idle_stack", "reporter_stack", "sampler_stack"]);
+    assert_eq!([used(1), used(2), used(3)], [Some(48), Some(152), None]);
+    assert!(matches!(cell(painted, "used", 1), Cell::Figure { trust: Trust::AtLeast, .. }));
+
+    // Of another part of memory it shows nothing, and the report says so.
+    let elsewhere = format!("0x10000000={}", path.display());
+    let (_, m) = measured(&["stack", &firmware, "--ram", &elsewhere]);
+    assert!(m.findings.iter().any(|f| f.code == "no-stack-in-memory"), "{:?}", m.findings);
+    for wrong in ["ram.bin", "0x20000000=", "here=ram.bin", "0x120000000=ram.bin"] {
+        let out = strobe(&["stack", &firmware, "--ram", wrong]);
+        assert_eq!(out.code, 64, "{wrong}: {}", out.stderr);
+    }
+}

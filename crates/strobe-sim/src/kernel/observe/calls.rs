@@ -7,7 +7,7 @@
 //! [`schedule`](super::schedule) receives who runs.
 
 use super::counts::AddressTable;
-use super::deepest::{Deepest, Marks};
+use super::deepest::{Deepest, HANDLERS, Marks, News};
 use super::heap::{Allocators, Entered, Open};
 use super::overflow::{self, Floor, Overflow};
 use super::per_call::{Call, Chosen, Opened, PerCall};
@@ -510,6 +510,27 @@ impl CallTree {
         }
     }
 
+    /// Keeps what is new about a stack.
+    #[cold]
+    fn mark(&mut self, owner: usize, news: News, point: &StackPoint, bus: &Bus) {
+        let in_handler = !self.interrupted.is_empty();
+        let callers = self.backtrace(false);
+        let Some(marks) = &mut self.marks else { return };
+        let StackPoint { sp, pc, now: cycle, .. } = *point;
+        let top = match news {
+            News::Higher => return marks.raise(owner, sp),
+            News::Anew => sp,
+            News::Deepest { top } => top,
+        };
+        let callers = marks.on_stack(in_handler, callers);
+        marks.note(owner, Deepest { sp, top, pc, cycle, callers });
+        if owner == self.threads.current()
+            && let Some(crossed) = self.threads.crosses(sp, bus)
+        {
+            self.note_overflow(crossed, sp, pc, cycle);
+        }
+    }
+
     /// The running thread's stack has gone below an end.
     #[cold]
     fn note_overflow(&mut self, (floor, limit): (Floor, u32), sp: u32, pc: u32, cycle: u64) {
@@ -645,24 +666,21 @@ impl Observer for CallTree {
         let Some(marks) = &mut self.marks else { return };
         let owner = marks.owner(&point, self.threads.current(), in_handler);
         // Between two stacks, in the middle of a switch, the next transfer decides.
-        if let Some((top, is_anew)) = marks.deeper(owner, point.sp)
-            && (is_anew && owner == 0 || self.threads.reaches(owner, point.sp, in_handler, bus))
-        {
-            let callers = self.backtrace(false);
-            let (sp, pc, cycle) = (point.sp, point.pc, point.now);
-            if let Some(marks) = &mut self.marks {
-                let callers = marks.on_stack(in_handler, callers);
-                marks.note(owner, Deepest { sp, top, pc, cycle, callers });
-            }
-            if owner == self.threads.current()
-                && let Some(crossed) = self.threads.crosses(sp, bus)
-            {
-                self.note_overflow(crossed, sp, pc, cycle);
-            }
+        let news = marks.news(owner, point.sp);
+        let reaches = news.is_some()
+            && match owner {
+                HANDLERS => marks.reaches_handlers(point.sp),
+                _ => self.threads.reaches(owner, point.sp, in_handler, bus),
+            };
+        if let Some(news) = news.filter(|_| reaches) {
+            self.mark(owner, news, &point, bus);
         }
         if let Some(marks) = &self.marks {
             let known = marks.window(owner, point.sp);
-            let foreign = self.threads.far_below(owner);
+            let foreign = match owner {
+                HANDLERS => StackWindow::NONE,
+                _ => self.threads.far_below(owner),
+            };
             let is_foreign = known == StackWindow::NONE && in_handler && foreign.contains(point.sp);
             let window = if is_foreign { foreign } else { known };
             self.window = (window, self.threads.current());

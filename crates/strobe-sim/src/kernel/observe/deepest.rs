@@ -3,9 +3,16 @@
 //! What lies between the lowest and the highest stack pointer so far brings nothing new: that is
 //! the window, and code that stays in it runs in whole blocks. Whose a stack pointer is,
 //! [`threads`](super::threads) decides; handlers use the stack from reset if the interrupted thread
-//! has a process stack, else the thread's own.
+//! has a process stack, else the thread's own. Where the code from reset has gone over to a process
+//! stack, the one that it began with is the handlers' alone.
 
 use super::{Stack, StackPoint, StackWindow};
+
+/// Stands for the stack of the handlers alone where a thread's number is asked for.
+pub const HANDLERS: usize = usize::MAX;
+
+/// The most that one function of a handler takes; further away begins another stack.
+const FRAME: u32 = 1024;
 
 /// No instruction takes more bytes off a stack that has just been taken over.
 const LARGEST_POP: u32 = 256;
@@ -26,18 +33,36 @@ pub struct Deepest {
     pub callers: Vec<Option<u32>>,
 }
 
+/// What a stack pointer brings that is new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum News {
+    /// It is the lowest so far of a stack that begins here.
+    Deepest { top: u32 },
+    /// It is the highest so far.
+    Higher,
+    /// The stack begins anew: start-up code sets the stack pointer to where the linker wants it.
+    Anew,
+}
+
 /// The deepest moments of all stacks.
 #[derive(Debug, Clone, Default)]
 pub struct Marks {
     /// By number of the thread.
     all: Vec<Option<Deepest>>,
+    /// Of the stack that only handlers use.
+    handlers: Option<Deepest>,
     /// Whether the running thread uses the process stack.
     is_process: bool,
+    /// Whether the code from reset has left its stack to the handlers.
+    has_left: bool,
 }
 
 impl Marks {
-    /// The deepest moment of a thread's stack.
+    /// The deepest moment of a thread's stack, or of [`HANDLERS`].
     pub fn of(&self, thread: usize) -> Option<&Deepest> {
+        if thread == HANDLERS {
+            return self.handlers.as_ref();
+        }
         self.all.get(thread)?.as_ref()
     }
 
@@ -53,8 +78,18 @@ impl Marks {
     pub(super) fn owner(&mut self, point: &StackPoint, current: usize, in_handler: bool) -> usize {
         if !in_handler {
             self.is_process = point.stack == Stack::Process;
+            self.has_left |= self.is_process && current == 0;
         }
-        if in_handler && self.is_process { 0 } else { current }
+        match in_handler && self.is_process {
+            true if self.has_left => HANDLERS,
+            true => 0,
+            false => current,
+        }
+    }
+
+    /// Whether a stack pointer can be of the stack that only handlers use.
+    pub(super) fn reaches_handlers(&self, sp: u32) -> bool {
+        self.handlers.as_ref().is_none_or(|known| known.sp.saturating_sub(sp) <= FRAME)
     }
 
     /// The calls that are on the stack from reset, when a handler uses it: not those of a thread
@@ -71,23 +106,33 @@ impl Marks {
         callers
     }
 
-    /// The top of a thread's stack if the stack pointer is lower than ever before, or if the stack
-    /// begins anew, which is the second value: start-up code sets the stack pointer to where the
-    /// linker wants it.
+    /// What is new about a stack pointer, if anything is. Whether it is this thread's at all is for
+    /// [`threads`](super::threads) to judge.
     #[inline]
-    pub(super) fn deeper(&mut self, thread: usize, sp: u32) -> Option<(u32, bool)> {
-        let Some(deepest) = self.all.get_mut(thread).and_then(Option::as_mut) else {
-            return Some((sp, false));
-        };
-        if sp > deepest.top {
-            let is_anew = sp - deepest.top > LARGEST_POP;
-            deepest.top = sp;
-            return is_anew.then_some((sp, true));
+    pub(super) fn news(&self, thread: usize, sp: u32) -> Option<News> {
+        let Some(deepest) = self.of(thread) else { return Some(News::Deepest { top: sp }) };
+        if sp < deepest.sp {
+            return Some(News::Deepest { top: deepest.top });
         }
-        (sp < deepest.sp).then_some((deepest.top, false))
+        let above = sp.checked_sub(deepest.top).filter(|above| *above > 0)?;
+        let may_begin = thread == 0 || thread == HANDLERS;
+        Some(if may_begin && above > LARGEST_POP { News::Anew } else { News::Higher })
+    }
+
+    /// A stack's owner has popped more than was known to be on it.
+    pub(super) fn raise(&mut self, thread: usize, top: u32) {
+        let known = match thread {
+            HANDLERS => self.handlers.as_mut(),
+            _ => self.all.get_mut(thread).and_then(Option::as_mut),
+        };
+        known.into_iter().for_each(|deepest| deepest.top = top);
     }
 
     pub(super) fn note(&mut self, thread: usize, deepest: Deepest) {
+        if thread == HANDLERS {
+            self.handlers = Some(deepest);
+            return;
+        }
         if self.all.len() <= thread {
             self.all.resize(thread + 1, None);
         }

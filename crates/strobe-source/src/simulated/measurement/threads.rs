@@ -166,6 +166,7 @@ pub(super) fn stacks(record: &Record, model: &Model) -> Option<Section> {
         Column::figure("size", "size", Unit::BYTES),
         Column::figure("used", "used", Unit::BYTES),
         Column::figure("margin", "margin", Unit::BYTES),
+        Column::figure("painted", "used by its paint", Unit::BYTES).worth(2),
         Column::moment("at", "deepest at", Unit::NANOSECONDS).worth(3),
         Column::text("deepest", "deepest in").worth(4),
         Column::address("structure", "structure").worth(1),
@@ -187,12 +188,31 @@ pub(super) fn stacks(record: &Record, model: &Model) -> Option<Section> {
             mark.and_then(StackMark::size).into(),
             used.into(),
             mark.and_then(StackMark::margin).into(),
+            mark.and_then(|mark| mark.painted).into(),
             mark.map(|mark| model.cell(mark.at.nanoseconds)).into(),
             mark.map(|mark| mark.chain.as_str()).into(),
             thread.structure.as_deref().and_then(address).into(),
             thread.id.into(),
         ]);
     }
+    let scheduling = record.scheduling.as_ref();
+    if let Some(mark) = scheduling.and_then(|scheduling| scheduling.handlers.as_ref()) {
+        table.row([
+            "interrupts".into(),
+            Address(mark.low.into()).into(),
+            Address(u64::from(mark.low) + mark.bytes).into(),
+            mark.size().into(),
+            mark.bytes.into(),
+            mark.margin().into(),
+            mark.painted.into(),
+            model.cell(mark.at.nanoseconds),
+            mark.chain.as_str().into(),
+            Cell::Empty,
+            Cell::Empty,
+        ]);
+    }
+    // Few systems paint their stacks.
+    table.columns.retain(|c| c.id != "painted" || c.cells.iter().any(|c| *c != Cell::Empty));
     let title = "stacks: the part of each that was in use";
     (!table.is_empty()).then(|| section("stacks", title, Content::Table(table)))
 }
