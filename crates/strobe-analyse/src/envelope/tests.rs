@@ -143,6 +143,15 @@ fn a_bit_that_hardware_shifts_is_exact() {
     assert_eq!((&only(&all).low, &only(&all).high), (&None, &None));
 }
 
+/// A pulse that came once here and more often in another run is as short and as long as any there.
+#[test]
+fn one_value_stands_for_all_that_others_have() {
+    let all = enclosed([spread(&[40]), spread(&[30, 35]), spread(&[38, 45, 50])]);
+    let (low, high) = (only(&all).low.clone().unwrap(), only(&all).high.clone().unwrap());
+    assert_eq!((low.count(), low.min(), low.max()), (1, Some(30), Some(30)));
+    assert_eq!((high.count(), high.min(), high.max()), (1, Some(50), Some(50)));
+}
+
 proptest! {
     #[test]
     fn each_run_lies_within_the_bounds(
