@@ -151,6 +151,11 @@ impl<'a> Columns<'a> {
         self.parts.iter().all(|(values, idle)| !idle || values.is_some())
     }
 
+    /// Whether the samples know bounds of the measure.
+    fn has_ends(&self) -> bool {
+        !self.all.low.is_empty()
+    }
+
     fn add(&self, sample: usize, sums: &mut Sums) {
         sums.all += Amount::of(self.all, sample);
         for (sum, (values, idle)) in sums.parts.iter_mut().zip(&self.parts) {

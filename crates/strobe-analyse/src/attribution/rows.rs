@@ -188,7 +188,7 @@ fn called(profile: &Profile, measure: &str, rows: &mut [Row], total: &mut Sums) 
         add(&mut row.sums.others);
         let inclusive = row.inclusive.get_or_insert_default();
         if is_outermost {
-            *inclusive += Amount::exact(node.all.busy);
+            *inclusive += node.all.bounds;
             row.inclusive_modelled |= node.all.modelled;
         }
     });

@@ -231,13 +231,19 @@ fn namesakes_of_one_file_have_their_addresses() {
     assert_eq!(names[2], "f [a.c] [0x00000020]");
 }
 
+/// Busy, idle, modelled.
+fn figures(sum: &NodeSum) -> (i64, i64, bool) {
+    assert_eq!(sum.bounds.value, sum.busy);
+    (sum.busy, sum.idle, sum.modelled)
+}
+
 #[test]
 fn idle_time_is_not_work() {
     let tree = tree(&recursive(), "cycles").unwrap();
     assert_eq!(tree.nodes[0].place, Place::Label(0));
-    assert_eq!(tree.nodes[0].all, NodeSum { busy: 45, idle: 100, modelled: true });
-    assert_eq!(tree.nodes[3].all, NodeSum { busy: 25, idle: 0, modelled: true });
-    assert_eq!(tree.nodes[4].all, NodeSum { busy: 5, idle: 0, modelled: false });
+    assert_eq!(figures(&tree.nodes[0].all), (45, 100, true));
+    assert_eq!(figures(&tree.nodes[3].all), (25, 0, true));
+    assert_eq!(figures(&tree.nodes[4].all), (5, 0, false));
 }
 
 #[test]
@@ -248,9 +254,9 @@ fn idle_time_that_chains_do_not_know_is_divided_and_marked() {
     idle.values = vec![0, 100, 6, 6, 0];
     let tree = tree(&profile, "cycles").unwrap();
     let own: Vec<NodeSum> = tree.nodes.iter().map(|node| node.own).collect();
-    assert_eq!(own[1], NodeSum { busy: 10, idle: 100, modelled: false });
-    assert_eq!(own[2], NodeSum { busy: 6, idle: 4, modelled: true });
-    assert_eq!(own[3], NodeSum { busy: 12, idle: 8, modelled: true });
+    assert_eq!(figures(&own[1]), (10, 100, false));
+    assert_eq!(figures(&own[2]), (6, 4, true));
+    assert_eq!(figures(&own[3]), (12, 8, true));
 }
 
 #[test]

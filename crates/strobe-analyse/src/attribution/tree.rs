@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use strobe_model::measurement::{Profile, Samples};
 
-use super::{Columns, Sums, names};
+use super::{Amount, Columns, Sums, names};
 
 /// What a node of the call tree stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,10 +26,22 @@ pub enum Place {
 pub struct NodeSum {
     /// What is not idle.
     pub busy: i64,
-    /// What is.
+    /// The same with its ends; all three are the same where call chains do not know them.
+    pub bounds: Amount,
+    /// What is idle.
     pub idle: i64,
     /// Bounds, or a division of idle time among callers, have a part in it.
     pub modelled: bool,
+}
+
+impl NodeSum {
+    /// Adds those of another node.
+    pub fn add(&mut self, other: &NodeSum) {
+        self.busy = self.busy.saturating_add(other.busy);
+        self.bounds += other.bounds;
+        self.idle = self.idle.saturating_add(other.idle);
+        self.modelled |= other.modelled && other.busy > 0;
+    }
 }
 
 /// A node of the call tree.
@@ -114,31 +126,35 @@ pub fn tree(profile: &Profile, measure: &str) -> Option<Tree> {
             Place::Function(function) => functions.as_ref().and_then(|f| f.0.get(&function)),
             Place::Label(_) | Place::Nowhere => None,
         };
-        node.own = own(&sums, function, columns.knows_idle());
+        node.own = own(&sums, function, &columns);
         node.all = node.own;
         node.others = sums.others;
     }
     for i in (0..nodes.len()).rev() {
-        let NodeSum { busy, idle, modelled } = nodes[i].all;
+        let below = nodes[i].all;
         let Some(parent) = nodes[i].parent else { continue };
-        let sum = &mut nodes[parent].all;
-        sum.busy = sum.busy.saturating_add(busy);
-        sum.idle = sum.idle.saturating_add(idle);
-        sum.modelled |= modelled && busy > 0;
+        nodes[parent].all.add(&below);
     }
     Some(Tree { nodes })
 }
 
-fn own(sums: &Sums, function: Option<&Function>, knows_idle: bool) -> NodeSum {
+fn own(sums: &Sums, function: Option<&Function>, columns: &Columns) -> NodeSum {
     let all = sums.all.value;
-    let modelled = !sums.busy().is_exact() || function.is_some_and(|f| f.modelled);
+    let of_function = function.is_some_and(|f| f.modelled) && !columns.has_ends();
+    let modelled = !sums.busy().is_exact() || of_function;
     match function {
-        Some(function) if !knows_idle => {
+        Some(function) if !columns.knows_idle() => {
             let idle = proportion(function.idle, all, function.node_values);
             let divided = function.idle > 0 && function.nodes > 1 && idle < all;
-            NodeSum { busy: all.saturating_sub(idle), idle, modelled: modelled || divided }
+            let busy = all.saturating_sub(idle);
+            let bounds = Amount::exact(busy);
+            NodeSum { busy, bounds, idle, modelled: modelled || divided }
         }
-        _ => NodeSum { busy: all.saturating_sub(sums.idle.value), idle: sums.idle.value, modelled },
+        _ => {
+            let (busy, idle) = (all.saturating_sub(sums.idle.value), sums.idle.value);
+            let bounds = Amount { value: busy, ..sums.busy() };
+            NodeSum { busy, bounds, idle, modelled }
+        }
     }
 }
 

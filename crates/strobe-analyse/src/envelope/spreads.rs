@@ -33,6 +33,11 @@ fn one(own: &mut Distribution, others: [&Distribution; 2], why: &str) {
 /// As many values as the first has, each the least (or the most) of the values of that rank.
 fn envelope(all: [&Spread; 3], of: fn(u64, u64) -> u64) -> Spread {
     let count = all[0].count();
+    if count == 1 {
+        // It is first and last at once, and stands for whatever the others have.
+        let ends = all.map(|spread| of(spread.min().unwrap_or(0), spread.max().unwrap_or(0)));
+        return ends.into_iter().reduce(of).into_iter().collect();
+    }
     let mut walks = all.map(Walk::new);
     let mut out = Spread::default();
     let mut rank = 0;
@@ -66,7 +71,7 @@ impl<'a> Walk<'a> {
     fn at(&mut self, rank: u64, count: u64) -> (u64, u64) {
         let own = self.spread.count();
         let (min, max) = (self.spread.min().unwrap_or(0), self.spread.max().unwrap_or(0));
-        if rank + 1 == count && count > 1 {
+        if rank + 1 == count {
             return (max, count);
         }
         let scaled = |n: u64, by: u64, of: u64| {

@@ -2,12 +2,13 @@
 
 use proptest::prelude::*;
 use strobe_model::measurement::{
-    Address, Cell, Column, Content, Distribution, Distributions, Ended, Instrument, Kind, Measure,
-    Measurement, Profile, Quantity, Samples, Spread, Subject, Table, Trust, Unit, Values, Window,
+    Address, Cell, Column, Content, Distribution, Distributions, Ended, Instrument, Kind, Label,
+    Measure, Measurement, Profile, Quantity, Samples, Spread, Subject, Table, Trust, Unit, Values,
+    Window,
 };
 
 use super::enclose;
-use crate::attribution::{By, rows};
+use crate::attribution::{Amount, By, rows, tree};
 
 const WHY: &str = "waits are modelled";
 
@@ -52,6 +53,60 @@ fn profile(cycles: &[(u64, i64)]) -> Measurement {
     };
     out.push("profile", "profile", Content::Profile(Box::new(profile)));
     out
+}
+
+/// A thread that calls `work` alone and through `wait`, with cycles of each chain by its functions.
+fn called(chains: &[(&[u32], i64)]) -> Measurement {
+    let sum = |function| {
+        let own = chains.iter().filter(|(chain, _)| chain.last() == Some(&function));
+        own.map(|(_, cycles)| cycles).sum()
+    };
+    let mut out = profile(&[(0x10, sum(0)), (0x20, sum(1))]);
+    let Content::Profile(profile) = &mut out.sections[0].content else { unreachable!() };
+    profile.labels.push(Label { key: "thread".to_owned(), value: "main".to_owned() });
+    for (chain, cycles) in chains {
+        let mut parent = None;
+        for function in *chain {
+            profile.stacks.parent.push(parent);
+            profile.stacks.location.push(*function);
+            parent = Some(profile.stacks.location.len() as u32 - 1);
+        }
+        profile.chains.at.push(parent);
+        profile.chains.label.push(Some(0));
+        let values = &mut profile.chains.values;
+        let cycles_of = Values { measure: "cycles".to_owned(), ..Values::default() };
+        values.resize(1, cycles_of);
+        values[0].values.push(*cycles);
+    }
+    out
+}
+
+/// The low run called `wait` from `work`, which the likely one did not: that counts for the caller.
+#[test]
+fn call_chains_have_what_they_have_in_the_runs() {
+    let likely = called(&[(&[0], 60), (&[0, 1], 30), (&[1], 10)]);
+    let low = called(&[(&[1], 8), (&[1, 0], 4), (&[0, 1], 25), (&[0], 63)]);
+    let high = called(&[(&[0], 45), (&[0, 1], 40), (&[1], 15)]);
+    let all = enclosed([likely, low, high]);
+    let profile = all.profiles().next().unwrap();
+    let tree = tree(profile, "cycles").unwrap();
+    let bounds = |name: &str, below: &str| {
+        let is = |i: &usize| {
+            let parent = tree.nodes[*i].parent.unwrap();
+            tree.name(profile, *i) == name && tree.name(profile, parent) == below
+        };
+        let node = &tree.nodes[(1..tree.nodes.len()).find(is).unwrap()];
+        let [own, all] = [node.own.bounds.ordered(), node.all.bounds.ordered()];
+        ([own.low, own.value, own.high], [all.low, all.value, all.high])
+    };
+    let root = tree.name(profile, 0);
+    assert_eq!(bounds("wait", &root), ([45, 60, 63], [85, 90, 90]));
+    assert_eq!(bounds("work", "wait"), ([25, 30, 40], [25, 30, 40]));
+    assert_eq!(bounds("work", &root), ([10, 10, 15], [10, 10, 15]));
+    assert!(tree.nodes[0].all.bounds.is_exact(), "the run is as long in each");
+    let flat = rows(profile, "cycles", &By::Function).unwrap();
+    let row = flat.rows.iter().find(|row| row.name == "wait").unwrap();
+    assert_eq!(row.inclusive.unwrap().ordered(), Amount { low: 85, value: 90, high: 90 });
 }
 
 #[test]
@@ -141,6 +196,15 @@ fn only(measurement: &Measurement) -> &Distribution {
 fn a_bit_that_hardware_shifts_is_exact() {
     let all = enclosed([spread(&[1456; 8]), spread(&[1456; 8]), spread(&[1456; 8])]);
     assert_eq!((&only(&all).low, &only(&all).high), (&None, &None));
+}
+
+/// A pulse that came once here and more often in another run is as short and as long as any there.
+#[test]
+fn one_value_stands_for_all_that_others_have() {
+    let all = enclosed([spread(&[40]), spread(&[30, 35]), spread(&[38, 45, 50])]);
+    let (low, high) = (only(&all).low.clone().unwrap(), only(&all).high.clone().unwrap());
+    assert_eq!((low.count(), low.min(), low.max()), (1, Some(30), Some(30)));
+    assert_eq!((high.count(), high.min(), high.max()), (1, Some(50), Some(50)));
 }
 
 proptest! {

@@ -42,6 +42,32 @@ fn whole_measurements() {
     }
 }
 
+/// Two further runs know of each chain what it is there; callers have the sums.
+#[test]
+fn rows_of_the_call_tree_have_bounds_where_chains_know_them() {
+    let mut measurement = measurements::simulated();
+    let profile = measurement.sections.iter_mut().find_map(|section| match &mut section.content {
+        Content::Profile(profile) => Some(profile),
+        _ => None,
+    });
+    let chains = &mut profile.expect("a profile").chains;
+    let cycles = chains.values.iter_mut().find(|values| values.measure == "cycles").unwrap();
+    let ends = |of_360: i64| {
+        let values = cycles.values.iter();
+        values.map(|&value| if value == 360 { of_360 } else { value }).collect()
+    };
+    (cycles.low, cycles.high) = (ends(340), ends(403));
+    assert_eq!(measurement.check(), Ok(()));
+    let shown = whole(&measurement, &with_tree(), options(100));
+    let (_, tree) = shown.split_once("\ncall tree").unwrap();
+    let bounds = |name: &str| {
+        let mut lines = tree.lines().filter(|line| line.trim_end().ends_with(name));
+        lines.next().map(|line| line.contains("-5.6/+12 %")).expect(name)
+    };
+    assert!(bounds("handler SysTick") && bounds("  SysTick_Handler"), "{tree}");
+    assert!(!bounds("thread worker") && tree.contains("-2.0/+4.3 %"), "{tree}");
+}
+
 #[test]
 fn a_narrow_terminal_and_few_words() {
     let narrow = Options { quiet: true, ..options(60) };

@@ -7,7 +7,7 @@ use strobe_model::measurement::{Kind, Measure, Profile};
 
 use super::Page;
 use super::causes::figure_of;
-use super::figure::share;
+use super::figure::{amount_spread, share};
 use crate::number::counted;
 use crate::paint::Paint;
 use crate::table::{MATTERS, Table};
@@ -54,7 +54,13 @@ pub(super) fn write(
     );
     heading(&title, page.options, out)?;
     let mut table = Table::new().narrowing().number("inclusive").number("share");
-    table = table.number("self").optional(MATTERS + 1).number("idle").number("calls");
+    table = table
+        .number("bounds")
+        .optional(MATTERS + 2)
+        .number("self")
+        .optional(MATTERS + 1)
+        .number("idle")
+        .number("calls");
     table = table.optional(MATTERS).text("");
     walk.lines(&mut table);
     table.rule();
@@ -101,7 +107,7 @@ impl<'a> Walk<'a> {
         }
         let mut total = NodeSum::default();
         for &root in children.last().into_iter().flatten() {
-            add(&mut total, &nodes.nodes[root].all);
+            total.add(&nodes.nodes[root].all);
         }
         let calls = profile.measures.iter().position(|measure| measure.id == "calls");
         Walk { profile, measure, nodes, options, children, total, calls }
@@ -152,6 +158,7 @@ impl<'a> Walk<'a> {
         let cells = vec![
             self.figure(sum.busy, sum.modelled).into(),
             share(sum.busy, self.total.busy).into(),
+            amount_spread(sum.bounds.ordered()).into(),
             self.figure(own.busy, own.modelled).into(),
             self.idle(sum).into(),
             calls.into(),
@@ -162,7 +169,7 @@ impl<'a> Walk<'a> {
 
     fn others(&self, nodes: &[usize], depth: usize, table: &mut Table) {
         let mut sum = NodeSum::default();
-        nodes.iter().for_each(|&i| add(&mut sum, &self.nodes.nodes[i].all));
+        nodes.iter().for_each(|&i| sum.add(&self.nodes.nodes[i].all));
         let name = format!("{}{} others", indent(depth), nodes.len());
         self.sum(&sum, &name, Paint::Faint, table);
     }
@@ -171,6 +178,7 @@ impl<'a> Walk<'a> {
         let cells = vec![
             self.figure(sum.busy, sum.modelled).into(),
             share(sum.busy, self.total.busy).into(),
+            amount_spread(sum.bounds.ordered()).into(),
             "".into(),
             self.idle(sum).into(),
             "".into(),
@@ -192,12 +200,6 @@ impl<'a> Walk<'a> {
             String::new()
         }
     }
-}
-
-fn add(sum: &mut NodeSum, other: &NodeSum) {
-    sum.busy = sum.busy.saturating_add(other.busy);
-    sum.idle = sum.idle.saturating_add(other.idle);
-    sum.modelled |= other.modelled;
 }
 
 fn indent(depth: usize) -> String {

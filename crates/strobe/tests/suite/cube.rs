@@ -104,19 +104,23 @@ fn animated(layout: CardLayout, frames: u16, until: &str) -> Shown {
     play(&card_image(layout, "CUBE.ANI", &animation_file(frames)).unwrap(), until, &[])
 }
 
-/// How many times the picture files are enlarged.
-const ZOOM: usize = 10;
-
-/// The pixels of a picture file, whose colours are all gray.
+/// The pixels of a picture file of the cube.
 fn gray(path: &Path) -> Vec<u8> {
+    gray_of(path, 47, 35)
+}
+
+/// The pixels of a picture file of so many columns and rows, whose colours are all gray.
+fn gray_of(path: &Path, columns: usize, rows: usize) -> Vec<u8> {
     let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
     let mut reader = png::Decoder::new(file).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     let info = reader.next_frame(&mut pixels).unwrap();
-    assert_eq!((info.color_type, info.width, info.height), (png::ColorType::Rgb, 470, 350));
+    let zoom = info.width as usize / columns;
+    assert_eq!((info.width, info.height), ((zoom * columns) as u32, (zoom * rows) as u32));
+    assert_eq!(info.color_type, png::ColorType::Rgb);
     assert!(pixels.chunks(3).all(|p| p[0] == p[1] && p[1] == p[2]));
-    let rows = pixels.chunks(3 * 470).step_by(ZOOM);
-    rows.flat_map(|row| row.chunks(3).step_by(ZOOM).map(|p| p[0])).collect()
+    let rows = pixels.chunks(3 * zoom * columns).step_by(zoom);
+    rows.flat_map(|row| row.chunks(3).step_by(zoom).map(|p| p[0])).collect()
 }
 
 /// What a frame should look like: layers four in a row with gaps of a pixel, each LED by the root
@@ -365,5 +369,48 @@ fn cards_without_the_file_leave_the_cube_dark() {
         assert_eq!(edges(player, "PD5"), 0, "{name}");
         assert_eq!(ended(player), "limit");
         assert!(shown.pictures.iter().all(|(gray, ..)| gray.iter().all(|&p| p == 0)), "{name}");
+    }
+}
+
+/// Two drivers with dot correction 63, 62, 61 ... by output, which the firmware reads back, an open
+/// LED, which it finds, and layers that low levels switch on: a ramp of brightness on each.
+#[test]
+fn dot_correction_is_read_back_and_seen() {
+    let directory = tempfile::tempdir().unwrap();
+    let rig = root().join("firmware/dots/dots.toml").display().to_string();
+    let said = directory.path().join("said");
+    let uart = format!("USART0=file:{}", said.display());
+    let folder = directory.path().join("pictures");
+    let pictures = folder.display().to_string();
+    let (code, ran) = measured(&[
+        "run",
+        "--rig",
+        &rig,
+        "--until",
+        "20ms",
+        "--uart",
+        &uart,
+        "--pictures",
+        &pictures,
+    ]);
+    assert_eq!(code, 0, "{:?}", ran.findings);
+    assert_eq!(warnings(&ran.parts[0].measurement), [""; 0]);
+    let said = std::fs::read_to_string(said).unwrap();
+    assert_eq!(said, "dot correction ok\nopen LEDs: 17 30 31\n");
+    let list = std::fs::read_to_string(folder.join("pictures.json")).unwrap();
+    let list: Value = serde_json::from_str(&list).unwrap();
+    let last = array(&list["pictures"]).last().expect("a picture");
+    let picture = gray_of(&folder.join(last["file"].as_str().unwrap()), 32, 3);
+    // An LED of output n is lit for 132 n of 4096 grayscale clocks, with (63 - n) / 63 of the
+    // current.
+    let lit = |output: usize| {
+        let share = (132 * output) as f64 / 4096.0 * (63 - output) as f64 / 63.0;
+        if output == 17 { 0 } else { (255.0 * share.sqrt()).round() as u8 }
+    };
+    for (at, &pixel) in picture.iter().enumerate() {
+        let (x, y) = (at % 32 % 11, at / 32);
+        // Three rows to a column, every second one upwards; a gap behind ten columns.
+        let output = 3 * x + if x % 2 == 0 { y } else { 2 - y };
+        assert_eq!(pixel, if x == 10 { 0 } else { lit(output) }, "column {x}, row {y}");
     }
 }
