@@ -8,6 +8,7 @@ mod blame;
 mod judge;
 mod limit;
 mod line;
+mod lookup;
 mod selector;
 
 pub use blame::{Share, changes, contributors};

@@ -17,6 +17,7 @@ mod matching;
 mod origins;
 mod places;
 mod sets;
+mod splits;
 mod sum;
 mod tables;
 pub mod threshold;
@@ -27,7 +28,7 @@ use std::collections::BTreeSet;
 
 use strobe_model::measurement::{
     Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, Number, ON_A_CHIP,
-    Quantity, Section, Settings, Severity, Subject, Table, Unit, Window,
+    Quantity, Section, Settings, Severity, Subject, Table, Total, Unit, Window,
 };
 
 use certain::Repeated;
@@ -40,6 +41,10 @@ const CODE: &str = "code-run";
 
 /// Figures of a whole run that are no sums.
 const EXTREMES: [&str; 2] = ["deepest-stack", "stack-margin"];
+
+/// Figures of memory for the verdict, the gravest first.
+const OF_MEMORY: [&str; 6] =
+    ["heap-leaks", "heap-failed", "deepest-stack", "heap-peak", "heap-live", "heap-blocks"];
 
 /// Compares `b` with `a`: differences are what `b` has more.
 pub fn compare(a: &Measurement, b: &Measurement) -> Measurement {
@@ -81,11 +86,36 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
     if found.is_empty() {
         // Where there are functions, they say what tables would.
         others.extend(differing);
+    } else {
+        others.extend(memory(a, b));
     }
     compared.sections.extend(code);
     one_sided(&mut compared, a, b);
     verdict::put(&mut compared, &found, &others);
     compared
+}
+
+/// What a run needs of memory, which its functions do not show: totals of both that differ for
+/// certain.
+fn memory(a: &Measurement, b: &Measurement) -> Vec<String> {
+    let each = OF_MEMORY.iter().filter_map(|id| {
+        let of_a = a.totals.iter().find(|total| total.id == *id)?;
+        // Of another thread it is another figure.
+        let same = |total: &&Total| total.id == *id && total.title == of_a.title;
+        let of_b = b.totals.iter().find(same)?;
+        let (title, x, y) = (&of_a.title, &of_a.quantity, &of_b.quantity);
+        let bounds = |quantity: &Quantity| {
+            let value = quantity.value()?;
+            Some(quantity.trust().bounds().unwrap_or((value, value)))
+        };
+        let ((x_low, x_high), (y_low, y_high)) = (bounds(x)?, bounds(y)?);
+        let differ = x.unit() == y.unit() && (x_high < y_low || y_high < x_low);
+        let unit = if *x.unit() == Unit::COUNT { String::new() } else { format!(" {}", x.unit()) };
+        let value = |quantity: &Quantity| Some(words::real(quantity.value()?.as_f64()));
+        let (x, y) = (value(x)?, value(y)?);
+        differ.then(|| format!("{title} {x} -> {y}{unit}"))
+    });
+    each.collect()
 }
 
 /// Lengths of runs that are farther apart are different ones; a limit is reached within some

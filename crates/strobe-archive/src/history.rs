@@ -222,6 +222,19 @@ fn place(key: &Key) -> String {
     format!("{} {} {}", key.project, key.board, key.subject)
 }
 
+/// Whether it is one of a distribution's figures. Of a distribution with one value they are all the
+/// same, and one of them is enough.
+fn is_statistic(key: &Key) -> bool {
+    ["max", "mean", "median", "min", "p99"].contains(&key.figure.as_str())
+}
+
+/// What a figure is one of.
+fn of_whom(key: &Key) -> [String; 6] {
+    let item = key.item.clone().unwrap_or_default();
+    let Key { project, board, subject, instrument, section, .. } = key;
+    [project, board, subject, instrument, section, &item].map(Clone::clone)
+}
+
 /// Of whose, on what and of what, that in which not all are alike.
 fn apart(keys: &[&Key]) -> impl Fn(&Key) -> String + use<> {
     let parts: [fn(&Key) -> &String; 3] = [|k| &k.project, |k| &k.board, |k| &k.subject];

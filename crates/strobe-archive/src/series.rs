@@ -183,7 +183,7 @@ impl Series {
 
     /// Whether a figure is what its section is about, so that the overview and what grew look at
     /// it: totals, a profile's first measure, sizes and times of tables. Not what repeats others in
-    /// other groups, and not what is good to have more of.
+    /// other groups, and not what is good to have more of, as room for a stack.
     pub fn is_main(&self, key: &Key) -> bool {
         const GROUPS: [&str; 11] = [
             "window",
@@ -206,6 +206,9 @@ impl Series {
         const SIZES: [&str; 6] =
             ["cycles", "instructions", "bytes", "samples", "nanoseconds", "picoseconds"];
         let section = key.section.rsplit('/').next().unwrap_or_default();
+        if section == "stacks" && key.figure == "size" {
+            return false;
+        }
         if !SIZES.contains(&key.unit.as_str()) || GROUPS.contains(&section) || is_left(&key.figure)
         {
             return false;

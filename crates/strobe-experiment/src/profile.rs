@@ -84,7 +84,12 @@ fn by_function(
             kind,
             part: None,
         }],
-        functions: Functions { name: names, address: vec![None; n], file: vec![None; n] },
+        functions: Functions {
+            name: names,
+            address: vec![None; n],
+            file: vec![None; n],
+            ..Functions::default()
+        },
         locations: Locations {
             address: vec![None; n],
             function: (0..n).map(|n| Some(index(n))).collect(),

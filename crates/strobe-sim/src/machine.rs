@@ -10,7 +10,7 @@ use crate::kernel::bus::Bus;
 use crate::kernel::clock::Clocks;
 use crate::kernel::core::Core;
 pub use crate::kernel::core::Stop;
-use crate::kernel::device::DeviceId;
+use crate::kernel::device::{DeviceId, Shift};
 use crate::kernel::memory::BusFault;
 use crate::kernel::observe::Observer;
 use crate::kernel::pace::{Drift, Model};
@@ -249,6 +249,19 @@ impl<O: Observer> Machine<O> {
     /// it. No time passes for the core.
     pub fn finish_sending(&mut self, limit: u64) {
         either!(self, m => m.finish_sending(limit));
+    }
+
+    /// Shifts a timer's interrupts against the program from now on, by `part` of `of` of what is left
+    /// until the next one.
+    pub fn shift_timer(&mut self, device: DeviceId, part: u32, of: u32) -> Shift {
+        either!(self, m => m.shift_timer(device, part, of))
+    }
+
+    /// The timers that can be shifted, with their names.
+    pub fn shifted_timers(&mut self) -> Vec<(DeviceId, String)> {
+        let bus = either!(self, m => m.bus_mut());
+        let all = bus.shifted_timers();
+        all.into_iter().map(|id| (id, bus.device_name(id).to_owned())).collect()
     }
 
     /// A byte from the host for a serial device; it is on the line from now on.

@@ -39,7 +39,7 @@ use strobe_symbols::{Firmware, Machine};
 use crate::cycles::FlashState;
 
 pub use debugger::Debugger;
-pub use heap::{Allocators, Heaps};
+pub use heap::{Allocators, Heaps, allocators};
 pub use measurement::{Joined, measurement, rig as rig_measurement};
 pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};

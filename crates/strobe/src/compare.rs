@@ -1,5 +1,7 @@
 //! `strobe compare`: two firmwares, measurements or sets of them, side by side.
 
+mod phases;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -33,8 +35,9 @@ pub struct Args {
     /// certain: `2%`, `send=5%`. May be given several times.
     #[arg(long, value_name = "[FUNCTION=]PERCENT")]
     fail_above: Vec<Limit>,
-    /// Run each firmware so many times, with the system timer (SysTick) and serial input shifted
-    /// against the program by parts of a period, to see which differences are luck.
+    /// Run each firmware so many times, with the interrupts of timers (SysTick and those of the
+    /// chip) and serial input shifted against the program by parts of a period, to see which
+    /// differences are luck.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=64))]
     phases: Option<u32>,
     /// Show the report of each side behind the comparison.
@@ -112,6 +115,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     missed.dedup();
     let never = !missed.is_empty();
     compared.findings.extend(missed);
+    if args.phases.is_some() {
+        let has_input = args.world.has_serial_input();
+        let sides = [("a", &a), ("b", &b)];
+        let all = sides.iter().flat_map(|(side, runs)| phases::findings(side, runs, has_input));
+        compared.findings.extend(all);
+    }
     let is_above = threshold::judge(&mut compared, &args.fail_above)
         .map_err(|error| exit::usage(format!("--fail-above: {error}")))?;
     let selection = args.result.selection();

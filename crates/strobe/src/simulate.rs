@@ -207,6 +207,11 @@ impl Setup {
 }
 
 impl World {
+    /// Whether bytes are sent to serial devices.
+    pub fn has_serial_input(&self) -> bool {
+        !self.uart_input.is_empty()
+    }
+
     /// Registers the files that it names.
     pub fn files(&self, named: &mut files::Named) {
         for spec in &self.uart_input {

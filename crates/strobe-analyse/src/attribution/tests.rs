@@ -77,6 +77,7 @@ fn profile(parents: &[Option<u32>], chains: &[Drawn]) -> Profile {
             name: names.map(str::to_owned).into(),
             address: (0..FUNCTIONS).map(|f| Some(Address(u64::from(f) * 16))).collect(),
             file: vec![Some(0), Some(0), Some(1), Some(1), None],
+            ..Functions::default()
         },
         frames: Frames {
             function: (0..5).collect(),

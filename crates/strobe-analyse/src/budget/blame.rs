@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use strobe_model::measurement::{Measurement, Profile};
+use strobe_model::measurement::{Cell, Content, Measurement, Profile, Table};
 
 use super::Selector;
-use crate::attribution::{By, Place, restricted, rows, tree};
+use crate::attribution::{By, Place, Spot, restricted, rows, tree};
 
 /// A function's part of a figure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +18,12 @@ pub struct Share {
     pub before: Option<i64>,
 }
 
-/// The functions behind a figure, the largest first; none where the measurement has no profile.
+/// The functions behind a figure, the largest first; of sizes all symbols. None where the
+/// measurement does not know them.
 pub fn contributors(measurement: &Measurement, selector: &Selector) -> Vec<Share> {
+    if let Some(heap) = Heap::of(selector) {
+        return heap.contributors(measurement);
+    }
     let part = owner(selector).and_then(|name| restricted(measurement, name));
     let of = part.as_ref().unwrap_or(measurement);
     let Some(profile) = of.profiles().next() else { return Vec::new() };
@@ -36,12 +40,148 @@ pub fn contributors(measurement: &Measurement, selector: &Selector) -> Vec<Share
         Selector::Function { name, .. } | Selector::Symbol { name, .. } => {
             all(profile, &measure.id).into_iter().filter(|share| share.name == *name).collect()
         }
-        Selector::Cell { section, row, .. } if section == "files" => {
-            let in_file = |share: &Share| file_of(profile, &share.name) == Some(row);
-            all(profile, &measure.id).into_iter().filter(in_file).collect()
+        // `filter with callees`, `filter alone`: the calls of a function.
+        Selector::Spread { section, name, .. } if section == "calls" => {
+            let name = name.strip_suffix(" with callees").unwrap_or(name);
+            below(profile, &measure.id, name)
+        }
+        Selector::Cell { section, row, .. } | Selector::Any { section, row, .. } => {
+            match Group::of(section, row) {
+                Some(group) => within(profile, &measure.id, |f| group.has(profile, f)),
+                None => all(profile, &measure.id),
+            }
         }
         _ => all(profile, &measure.id),
     }
+}
+
+/// Symbols that a table of sizes adds up in one row.
+enum Group<'a> {
+    File(&'a str),
+    Directory(&'a str),
+    Label(&'static str, &'a str),
+}
+
+impl<'a> Group<'a> {
+    fn of(section: &str, row: &'a str) -> Option<Self> {
+        Some(match section {
+            "files" => Group::File(row),
+            "directories" => Group::Directory(row),
+            "layers" => Group::Label("layer", row),
+            "crates" => Group::Label("crate", row),
+            "archives" => Group::Label("archive", row),
+            _ => return None,
+        })
+    }
+
+    fn has(&self, profile: &Profile, function: u32) -> bool {
+        let at = function as usize;
+        let file = || {
+            let file = profile.functions.file.get(at).copied().flatten()?;
+            profile.files.get(file as usize).map(String::as_str)
+        };
+        match self {
+            Group::File(name) => file() == Some(name),
+            Group::Directory(name) => file().is_some_and(|file| directory(file) == *name),
+            Group::Label(key, value) => {
+                let labels = profile.functions.labels.get(at).into_iter().flatten();
+                let mut labels = labels.filter_map(|label| profile.labels.get(*label as usize));
+                labels.any(|label| label.key == *key && label.value == *value)
+            }
+        }
+    }
+}
+
+/// As the table of directories has it.
+fn directory(file: &str) -> &str {
+    file.rfind(['/', '\\']).map_or("./", |at| &file[..=at])
+}
+
+/// A figure of the heap: functions are those that allocate.
+enum Heap<'a> {
+    /// Of a function and what it calls, in a measure of the profile.
+    Below(&'a str, &'a str),
+    /// Of all, in a measure of the profile.
+    All(&'a str),
+    /// In windows, by a column of the table of call sites.
+    Windows(&'a str),
+    /// Places that leak.
+    Leaks,
+}
+
+impl<'a> Heap<'a> {
+    fn of(selector: &'a Selector) -> Option<Self> {
+        Some(match selector {
+            Selector::Below { section, measure, name } if section == "heap-profile" => {
+                Heap::Below(name, measure)
+            }
+            Selector::Spread { section, name, .. } if section == "heap-in-calls" => {
+                let (function, what) = name.rsplit_once(' ')?;
+                Heap::Below(function, measure(what))
+            }
+            Selector::Spread { section, name, .. } if section == "heap-in-windows" => {
+                match name.rsplit_once(' ')?.1 {
+                    "blocks" => Heap::Windows("blocks"),
+                    "left" => Heap::Windows("left"),
+                    "peak" => Heap::All("peak-bytes"),
+                    _ => Heap::Windows("bytes"),
+                }
+            }
+            Selector::Total(id) => match id.strip_prefix("heap-")? {
+                "peak" => Heap::All("peak-bytes"),
+                "live" => Heap::All("live-bytes"),
+                "leaks" => Heap::Leaks,
+                id @ ("bytes" | "blocks" | "peak-blocks" | "live-blocks" | "freed-blocks") => {
+                    Heap::All(id)
+                }
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    fn contributors(&self, measurement: &Measurement) -> Vec<Share> {
+        let profile = match measurement.section("heap-profile").map(|section| &section.content) {
+            Some(Content::Profile(profile)) => Some(&**profile),
+            _ => None,
+        };
+        let shares = match (self, profile) {
+            (Heap::Below(name, measure), Some(profile)) => Some(below(profile, measure, name)),
+            (Heap::All(measure), Some(profile)) => Some(all(profile, measure)),
+            (Heap::Windows(column), _) => {
+                measurement.table("heap-window-sites").map(|table| by_function(table, column))
+            }
+            (Heap::Leaks, _) => {
+                measurement.table("heap-leaks").map(|table| by_function(table, "live"))
+            }
+            _ => None,
+        };
+        shares.unwrap_or_default()
+    }
+}
+
+/// The heap profile's measure of what calls do.
+fn measure(what: &str) -> &'static str {
+    match what {
+        "blocks" => "blocks",
+        "left" => "live-bytes",
+        _ => "bytes",
+    }
+}
+
+/// Rows of a table by their functions.
+fn by_function(table: &Table, column: &str) -> Vec<Share> {
+    let (Some(names), Some(values)) = (table.column("function"), table.column(column)) else {
+        return Vec::new();
+    };
+    let mut sums: BTreeMap<String, i64> = BTreeMap::new();
+    for (name, value) in names.cells.iter().zip(&values.cells) {
+        if let (Some(name), Some(value)) = (name.text(), Cell::number(value)) {
+            let sum = sums.entry(name.to_owned()).or_default();
+            *sum = sum.saturating_add(value.as_f64() as i64);
+        }
+    }
+    largest(sums)
 }
 
 /// The thread or interrupt that a figure is of.
@@ -58,23 +198,28 @@ fn owner(selector: &Selector) -> Option<&str> {
     }
 }
 
-fn file_of<'a>(profile: &'a Profile, function: &str) -> Option<&'a String> {
-    let at = profile.functions.name.iter().position(|name| name == function)?;
-    profile.files.get(profile.functions.file.get(at).copied()?? as usize)
+fn all(profile: &Profile, measure: &str) -> Vec<Share> {
+    shares(profile, measure, |_| true)
 }
 
-fn all(profile: &Profile, measure: &str) -> Vec<Share> {
+/// Of the functions that belong to it, by their index.
+fn within(profile: &Profile, measure: &str, is_in: impl Fn(u32) -> bool) -> Vec<Share> {
+    shares(profile, measure, |spot| matches!(spot, Spot::Function(Some(at)) if is_in(at)))
+}
+
+fn shares(profile: &Profile, measure: &str, is_in: impl Fn(Spot) -> bool) -> Vec<Share> {
     let Some(flat) = rows(profile, measure, &By::Function) else { return Vec::new() };
     let share = |row: crate::attribution::Row| Share {
         value: row.sums.busy().value,
         name: row.name,
         before: None,
     };
-    flat.rows.into_iter().map(share).filter(|share| share.value != 0).collect()
+    let rows = flat.rows.into_iter().filter(|row| is_in(row.spot));
+    rows.map(share).filter(|share| share.value != 0).collect()
 }
 
 /// What a function and its callees have while they do not sleep, by function.
-fn below(profile: &Profile, measure: &str, name: &str) -> Vec<Share> {
+pub(super) fn below(profile: &Profile, measure: &str, name: &str) -> Vec<Share> {
     let Some(tree) = tree(profile, measure) else { return Vec::new() };
     // Callers come before those they call: one pass knows which are within.
     let mut within = vec![false; tree.nodes.len()];
@@ -88,6 +233,11 @@ fn below(profile: &Profile, measure: &str, name: &str) -> Vec<Share> {
             *sum = sum.saturating_add(node.own.busy);
         }
     }
+    largest(sums)
+}
+
+/// The largest first.
+fn largest(sums: BTreeMap<String, i64>) -> Vec<Share> {
     let shares = sums.into_iter().filter(|(_, value)| *value != 0);
     let mut shares: Vec<Share> =
         shares.map(|(name, value)| Share { name, value, before: None }).collect();
@@ -95,8 +245,8 @@ fn below(profile: &Profile, measure: &str, name: &str) -> Vec<Share> {
     shares
 }
 
-/// Those that changed, the largest change first, with what they were; functions that are new were
-/// 0 and those that are gone are 0. Of a baseline that is not `complete`, one that is not
+/// Those that changed with what they were: first those that grew, the most of them first, then
+/// those that shrank. Functions that are new were 0 and those that are gone are 0. Of a baseline that is not `complete`, one that is not
 /// among them is not known to be new.
 pub fn changes(now: &[Share], before: &BTreeMap<String, i64>, complete: bool) -> Vec<Share> {
     let mut changed: Vec<Share> = Vec::new();
@@ -111,7 +261,12 @@ pub fn changes(now: &[Share], before: &BTreeMap<String, i64>, complete: bool) ->
             changed.push(Share { name: name.clone(), value: 0, before: Some(*was) });
         }
     }
-    let by = |share: &Share| share.value.abs_diff(share.before.unwrap_or(share.value));
-    changed.sort_by(|a, b| by(b).cmp(&by(a)).then_with(|| a.name.cmp(&b.name)));
+    let grown = |share: &Share| share.value.saturating_sub(share.before.unwrap_or(share.value));
+    changed.sort_by(|a, b| {
+        let (x, y) = (grown(a), grown(b));
+        let grew_first = (y > 0).cmp(&(x > 0));
+        let most_first = y.unsigned_abs().cmp(&x.unsigned_abs());
+        grew_first.then(most_first).then_with(|| a.name.cmp(&b.name))
+    });
     changed
 }

@@ -119,6 +119,7 @@ impl Scale {
             "picoseconds" => (Scale::Time, 1e-3),
             "bytes" => (Scale::Bytes, 1.0),
             "percent" => (Scale::Percent, 1.0),
+            "millionths" => (Scale::Percent, 1e-4),
             "hertz" => (Scale::Hertz, 1.0),
             "count" | "ratio" => (Scale::Plain, 1.0),
             other => (Scale::Other(other.to_owned()), 1.0),

@@ -99,8 +99,8 @@ fn changes_are_of_functions_that_are_known_on_both_sides() {
         let changed = changes(&now, &before, complete);
         changed.into_iter().map(|share| share.name).collect::<Vec<_>>()
     };
-    assert_eq!(names(false), ["gone", "b"]);
-    assert_eq!(names(true), ["gone", "new", "b"]);
+    assert_eq!(names(false), ["b", "gone"]);
+    assert_eq!(names(true), ["new", "b", "gone"]);
 }
 
 proptest! {

@@ -97,7 +97,12 @@ fn run_of(functions: &[Made], kind: Kind) -> Measurement {
             measure("calls", Kind::Exact),
         ],
         files,
-        functions: Functions { name: names, address: addresses, file: in_file },
+        functions: Functions {
+            name: names,
+            address: addresses,
+            file: in_file,
+            ..Functions::default()
+        },
         frames,
         locations: Locations {
             address: functions.iter().map(address).collect(),
@@ -237,6 +242,53 @@ fn what_was_renamed_moved_or_split_is_one_function() {
     assert!(changes.contains(&"split: filter.part.0 in b"), "{changes:?}");
 }
 
+/// By the instructions that were the whole's, and by what that takes less.
+#[test]
+fn a_part_that_was_split_off_is_no_new_function() {
+    let mut split = program();
+    split[2].cycles[0] = 22_000;
+    split.push(made("sum_tail", 19_000, 10, SUM));
+    let compared = checked(&run(program()), &run(split.clone()));
+    let changes = texts(&compared, "profile-functions", "change");
+    let wanted = "new: split from sum, which takes 18,000 less";
+    assert!(changes.contains(&wanted), "{changes:?}");
+    let compared = checked(&run(split.clone()), &run(program()));
+    let changes = texts(&compared, "profile-functions", "change");
+    assert!(changes.contains(&"gone: now part of sum, which takes 18,000 more"), "{changes:?}");
+    // One that takes as much as before has lost nothing.
+    split[2].cycles[0] = 40_000;
+    let compared = checked(&run(program()), &run(split));
+    let changes = texts(&compared, "profile-functions", "change");
+    assert!(changes.contains(&"new"), "{changes:?}");
+}
+
+/// Another place is no cause where fetching takes what it took.
+#[test]
+fn a_place_in_the_flash_is_named_where_fetching_waits() {
+    let mut later = program();
+    later[1].address += 8;
+    later[1].calls = 20;
+    later[1].cycles[0] = 2_000;
+    let compared = checked(&run(program()), &run(later));
+    let why = texts(&compared, "profile-causes", "why")[0];
+    assert!(why.contains("more calls, 10 -> 20") && !why.contains("otherwise"), "{why}");
+}
+
+#[test]
+fn what_memory_a_run_needs_is_in_the_verdict() {
+    let with = |stack: u64, peak: u64| {
+        let mut run = run(program());
+        run.push_total("deepest-stack", "stack of main", Quantity::exact(stack, Unit::BYTES));
+        run.push_total("heap-peak", "heap peak", Quantity::exact(peak, Unit::BYTES));
+        run
+    };
+    let said = verdict(&checked(&with(152, 12), &with(352, 480)));
+    assert!(said.contains("stack of main 152 -> 352 bytes"), "{said}");
+    assert!(said.contains("heap peak 12 -> 480 bytes"), "{said}");
+    let said = verdict(&checked(&with(152, 12), &with(152, 12)));
+    assert!(said.contains("nothing that was compared"), "{said}");
+}
+
 #[test]
 fn what_was_inlined_is_said_where() {
     let mut inlined = program();
@@ -311,6 +363,18 @@ fn two_programs_and_missing_names_are_said() {
     }
     let compared = checked(&run(program()), &unnamed);
     assert!(codes(&compared).contains(&"no-symbols"), "{:?}", compared.findings);
+    let said = verdict(&compared);
+    assert!(
+        said.contains("cannot be compared, for those of b") && !said.contains("gone"),
+        "{said}"
+    );
+    // As `strobe size` calls the bytes of a section without symbols.
+    let mut section = run(program());
+    if let Content::Profile(profile) = &mut section.sections[0].content {
+        let names = &mut profile.functions.name;
+        names.iter_mut().for_each(|name| *name = "(.text, no symbol)".to_owned());
+    }
+    assert!(codes(&checked(&run(program()), &section)).contains(&"no-symbols"));
     assert!(!codes(&compared).contains(&"different-programs"));
 }
 

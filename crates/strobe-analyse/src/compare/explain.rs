@@ -7,6 +7,7 @@ use super::functions::{Found, Row};
 use super::groups::{Group, Side, base};
 use super::matching::{How, Match};
 use super::origins;
+use super::splits;
 use super::words::{grouped, real, some};
 
 /// What is less than this part of a difference is not named as its cause.
@@ -15,12 +16,15 @@ const WORTH_NAMING: f64 = 0.1;
 /// Flash is read in lines of 4 to 32 bytes, by part; within this many bytes, places are alike.
 const LINE: u64 = 16;
 
+/// The part of a measure that depends on where code lies in the flash.
+const FETCH_WAIT: &str = "fetch-wait";
+
 fn groups<'s>(sides: &'s [Side; 2], matched: &Match) -> [Option<&'s Group>; 2] {
     [matched.a.map(|at| &sides[0].groups[at]), matched.b.map(|at| &sides[1].groups[at])]
 }
 
 /// What became of a function that is not the same in both.
-pub(super) fn state(sides: &[Side; 2], matched: &Match) -> String {
+pub(super) fn state(sides: &[Side; 2], all: &[Match], matched: &Match) -> String {
     let [a, b] = groups(sides, matched);
     let mut said = Vec::new();
     match (a, b, matched.how) {
@@ -35,12 +39,12 @@ pub(super) fn state(sides: &[Side; 2], matched: &Match) -> String {
         (Some(a), Some(b), _) => said.extend(clones(a, b)),
         (Some(a), None, _) => said.push(match hosts(&sides[1], &a.name) {
             Some(hosts) => format!("gone: inlined into {hosts}"),
-            None => "gone".to_owned(),
+            None => splits::state(sides, all, matched).unwrap_or_else(|| "gone".to_owned()),
         }),
         (None, Some(b), _) => said.push(match hosts(&sides[0], &b.name) {
             Some(hosts) => format!("new: was inlined into {hosts}"),
             None if origins::is_soft_float(&b.name) => "new: soft-float arithmetic".to_owned(),
-            None => "new".to_owned(),
+            None => splits::state(sides, all, matched).unwrap_or_else(|| "new".to_owned()),
         }),
         (None, None, _) => {}
     }
@@ -201,7 +205,7 @@ pub(super) fn why(sides: &[Side; 2], matched: &Match) -> String {
     said.extend(inlined_into(sides, matched));
     said.extend(origins::arithmetic(a, b));
     said.extend(origins::version(a, b));
-    said.extend(moved(a, b, difference));
+    said.extend(moved(a, b).filter(|_| fetches_differ([a, b], scale, &matters, &per_call)));
     said.join("; ")
 }
 
@@ -247,14 +251,28 @@ fn inlined_into(sides: &[Side; 2], matched: &Match) -> Option<String> {
     }
 }
 
+/// Whether what fetching waits for is a cause of the difference, or nobody knows.
+fn fetches_differ(
+    [a, b]: [&Group; 2],
+    scale: i64,
+    matters: &dyn Fn(f64) -> bool,
+    per_call: &dyn Fn(i64, &Group) -> f64,
+) -> bool {
+    if a.parts.is_empty() || b.parts.is_empty() {
+        return true;
+    }
+    let waits = |group: &Group| group.parts.get(FETCH_WAIT).copied().unwrap_or(0);
+    matters((per_call(waits(b), b) - per_call(waits(a), a)) * scale as f64)
+}
+
 /// The same instructions at another place.
-fn moved(a: &Group, b: &Group, difference: i64) -> Option<String> {
+fn moved(a: &Group, b: &Group) -> Option<String> {
     let (from, to) = (a.address?, b.address?);
     let tokens = |group: &Group| -> Vec<String> {
         group.code.iter().map(|instruction| instruction.token.clone()).collect()
     };
     let same = !a.code.is_empty() && tokens(a) == tokens(b);
-    (same && from % LINE != to % LINE && difference != 0).then(|| {
+    (same && from % LINE != to % LINE).then(|| {
         format!(
             "the same instructions lie otherwise in the lines of the flash: 0x{from:08x} -> \
              0x{to:08x} \

@@ -101,8 +101,8 @@ fn find(
     let has_any =
         |group: &Group| group.calls != 0 || group.own.value != 0 || group.inclusive.value != 0;
     let sides_of = |m: &Match| [m.a.map(|at| &a.groups[at]), m.b.map(|at| &b.groups[at])];
-    let found = matches(a, b);
-    let found = found.into_iter().filter(|m| sides_of(m).into_iter().flatten().any(has_any));
+    let all = matches(a, b);
+    let found = all.iter().copied().filter(|m| sides_of(m).into_iter().flatten().any(has_any));
     let mut rows: Vec<Row> = found
         .map(|matched| {
             let groups = sides_of(&matched);
@@ -113,7 +113,7 @@ fn find(
                     .flatten()
                     .next_back()
                     .map_or_else(String::new, |g| g.name.clone()),
-                state: explain::state(sides, &matched),
+                state: explain::state(sides, &all, &matched),
                 why: explain::why(sides, &matched),
                 certain: Certain::of_figures(&figures(sides, &matched), sides[0].one_model),
                 matched,

@@ -94,9 +94,11 @@ impl<'m> Side<'m> {
         profile.functions.file.iter().any(Option::is_some)
     }
 
-    /// Whether any code has a function.
+    /// Whether any code has a function with a name of its own; `(.text, no symbol)` is none.
     pub(super) fn knows_names(&self) -> bool {
-        self.profile.locations.function.iter().any(Option::is_some)
+        let is_name = |name: &String| !name.starts_with('(') || name.contains("::");
+        let mut used = self.profile.locations.function.iter().flatten();
+        used.any(|at| self.profile.functions.name.get(*at as usize).is_some_and(is_name))
     }
 
     fn group(&mut self, by_name: bool) {

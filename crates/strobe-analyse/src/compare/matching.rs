@@ -140,14 +140,14 @@ impl Matching<'_> {
 }
 
 /// Sequences of three instructions with how often each occurs.
-struct Marks {
+pub(super) struct Marks {
     sequences: BTreeMap<u64, usize>,
     instructions: usize,
     all: usize,
 }
 
 impl Marks {
-    fn of(group: &Group) -> Marks {
+    pub(super) fn of(group: &Group) -> Marks {
         let mut sequences: BTreeMap<u64, usize> = BTreeMap::new();
         for three in group.code.windows(3) {
             let mut hasher = DefaultHasher::new();
@@ -165,12 +165,17 @@ impl Marks {
         if few < FEWEST || many > 2 * few {
             return 0.0;
         }
-        let common: usize = self
-            .sequences
-            .iter()
-            .map(|(sequence, n)| other.sequences.get(sequence).map_or(0, |m| *n.min(m)))
-            .sum();
-        2.0 * common as f64 / (self.all + other.all).max(1) as f64
+        2.0 * self.common(other) as f64 / (self.all + other.all).max(1) as f64
+    }
+
+    /// The part of its own that the other has too, from 0 to 1.
+    pub(super) fn within(&self, other: &Marks) -> f64 {
+        self.common(other) as f64 / self.all.max(1) as f64
+    }
+
+    fn common(&self, other: &Marks) -> usize {
+        let each = self.sequences.iter();
+        each.map(|(sequence, n)| other.sequences.get(sequence).map_or(0, |m| *n.min(m))).sum()
     }
 }
 

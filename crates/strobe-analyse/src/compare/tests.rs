@@ -48,6 +48,7 @@ fn profile(rows: &[Row], kind: Kind) -> Profile {
             name: rows.iter().map(|row| row.0.to_owned()).collect(),
             address: vec![None; n],
             file: vec![None; n],
+            ..Functions::default()
         },
         locations: Locations {
             address: vec![None; n],

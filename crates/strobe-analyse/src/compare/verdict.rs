@@ -40,6 +40,16 @@ pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]
 
 /// The most that changed, by name.
 fn changed(found: &Found, others: &[String]) -> String {
+    if let Some(side) = nameless(found) {
+        let text = match side {
+            "a" | "b" => format!("functions cannot be compared, for those of {side} have no names"),
+            _ => "functions cannot be compared, for none have names".to_owned(),
+        };
+        return match others {
+            [] => text,
+            _ => format!("{text}; {}", of_tables(others)),
+        };
+    }
     let Some(top) = found.rows.first().filter(|row| is_change(row, found)) else {
         let names = became(found).map(|became| format!("functions: {became}"));
         return match (names, others) {
@@ -64,6 +74,17 @@ fn changed(found: &Found, others: &[String]) -> String {
     match others {
         [] => text,
         _ => format!("{text}; {}", of_tables(others)),
+    }
+}
+
+/// The sides whose functions have no names.
+fn nameless(found: &Found) -> Option<&'static str> {
+    // A side that has nothing lacks no names.
+    match [0, 1].map(|side: usize| found.names_known[side] || found.all[side] == 0) {
+        [true, true] => None,
+        [false, true] => Some("a"),
+        [true, false] => Some("b"),
+        [false, false] => Some("both"),
     }
 }
 
@@ -121,7 +142,8 @@ fn much(found: &Found, compared: &Measurement) -> String {
         0 => format!("the same in all: {} {}", grouped(a), found.unit),
         _ => format!("{} in all, {} -> {}", change(a, b, &found.unit), grouped(a), grouped(b)),
     };
-    if let Some(top) = found.rows.first().filter(|row| row.difference() != 0) {
+    let top = found.rows.first().filter(|row| row.difference() != 0);
+    if let Some(top) = top.filter(|_| nameless(found).is_none()) {
         text = format!("{text}; {} has {} of it", top.name, signed(top.difference()));
     }
     let time = compared.table("totals-nanoseconds").and_then(|table| {
@@ -168,6 +190,9 @@ fn certain(found: &Found, shared: bool) -> String {
         let more = more.map_or_else(String::new, |more| format!("; {more}"));
         let of = grouped(unknown as i64);
         return format!("{known} of {all} differ beyond chance; {of} undecided{more}");
+    }
+    if nameless(found).is_some() {
+        return "sums only, with the bounds that they have".to_owned();
     }
     let basis =
         if shared { "counted, by one timing model whose error both share" } else { "counted" };

@@ -1,12 +1,15 @@
 //! What grew most: the last build against the last one that is so many days older.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use strobe_model::measurement::{
     Cell, Column, Content, Finding, Measurement, Severity, Table, Unit,
 };
 
-use super::{Builds, Reading, apart, begin, build_name, cell, known, number, percent, what};
+use super::{
+    Builds, Reading, apart, begin, build_name, cell, is_statistic, known, number, of_whom, percent,
+    what,
+};
 use crate::date;
 use crate::series::{Key, Point, Series};
 
@@ -27,8 +30,15 @@ pub fn grew(reading: &Reading, series: &Series, days: u32) -> Measurement {
     }
     answer.findings.extend(nothing(&spans, &units));
     answer.push("spans", "builds that are compared", Content::Table(compared(series, &spans)));
-    for (unit, grown) in units {
-        let title = format!("what takes more {unit} than {days} days before");
+    let word = if days == 1 { "day" } else { "days" };
+    for (unit, mut grown) in units {
+        let mut seen = BTreeSet::new();
+        grown.retain(|Grown { key, before, now, .. }| {
+            let value = |point: &Point| point.value.map(f64::to_bits);
+            let values = (before.as_ref().and_then(value), value(now));
+            !is_statistic(key) || seen.insert((of_whom(key), values))
+        });
+        let title = format!("what takes more {unit} than {days} {word} before");
         let table = table(grown, &unit);
         answer.push(&format!("grew-{unit}"), title, Content::Table(table));
     }

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use strobe_analyse::statistics::steps::Step;
 use strobe_model::measurement::{Column, Content, Measurement, Table, Unit};
 
-use super::{Builds, Reading, apart, begin, build_name, known, number, otherwise, percent, what};
+use super::{
+    Builds, Reading, apart, begin, build_name, is_statistic, known, number, of_whom, otherwise,
+    percent, what,
+};
 use crate::date;
 use crate::series::{Key, Series};
 
@@ -123,6 +126,11 @@ impl Found {
     fn table(mut self, unit: &str) -> Table {
         let size = |rise: &Rise| rise.step.after - rise.step.before;
         self.rises.sort_by(|a, b| size(b).total_cmp(&size(a)).then_with(|| a.key.cmp(&b.key)));
+        let mut seen = BTreeSet::new();
+        self.rises.retain(|Rise { key, commit, step, .. }| {
+            let values = [step.before, step.after].map(f64::to_bits);
+            !is_statistic(key) || seen.insert((of_whom(key), commit.clone(), values))
+        });
         let unit = || Unit::other(unit);
         let of = apart(&self.rises.iter().map(|rise| &rise.key).collect::<Vec<_>>());
         let mut table = Table::new(vec![

@@ -94,6 +94,31 @@ fn the_first_build_that_took_more_is_named() {
     assert_eq!(trend.lines, ["▁▁██  100 to 251 cycles"]);
 }
 
+/// A thread that ran once has one figure, and more room for a stack is nothing that grew.
+#[test]
+fn one_value_is_listed_once_and_room_is_not_listed() {
+    let mut series = Series::default();
+    for (day, value) in [(1, 100.0), (2, 300.0)] {
+        let of = |section: &str, name: &str, value: f64| Figure {
+            section: section.to_owned(),
+            figure: name.to_owned(),
+            ..figure("main", value, "exact", None)
+        };
+        let statistics = ["max", "mean", "median", "min", "p99"];
+        let mut figures: Vec<Figure> =
+            statistics.iter().map(|name| of("durations", name, value)).collect();
+        figures.push(of("latencies", "max", value));
+        figures.push(of("latencies", "mean", value / 2.0));
+        figures.push(of("stacks", "size", value));
+        add(&mut series, "m0", origin(day, &format!("c{day}")), figures);
+    }
+    series.sort();
+    let names = ["durations/max", "latencies/max", "latencies/mean"];
+    let reading = Reading::default();
+    assert_eq!(words(&overview(&reading, &series), "rises-cycles", "figure"), names);
+    assert_eq!(words(&grew(&reading, &series, 1), "grew-cycles", "figure"), names);
+}
+
 #[test]
 fn names_are_found_by_their_parts() {
     let series =

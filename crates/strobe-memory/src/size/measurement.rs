@@ -84,16 +84,10 @@ fn groups(
         Some(directory(item.file.as_deref()?))
     });
     group(measurement, "files", "file", items, all, |item| item.file.clone());
-    if firmware.producers().iter().any(|producer| producer.contains("rustc")) {
+    if is_rust(firmware) {
         group(measurement, "crates", "crate", items, all, rust_crate);
     }
     if settings.map.is_some() {
-        let archive = |item: &Item| {
-            let object = item.object.as_deref()?;
-            let archive = object.strip_suffix(')').and_then(|o| o.split_once('('));
-            let file = archive.map_or(object, |(archive, _)| archive);
-            Some(file.rsplit(['/', '\\']).next().unwrap_or(file).to_owned())
-        };
         group(measurement, "archives", "archive or object", items, all, archive);
         group(measurement, "members", "archive member", items, all, |item| {
             let (archive, member) = item.object.as_deref()?.strip_suffix(')')?.split_once('(')?;
@@ -361,8 +355,21 @@ fn directory(file: &str) -> String {
     }
 }
 
+/// Whether any of it is Rust.
+pub(super) fn is_rust(firmware: &Firmware) -> bool {
+    firmware.producers().iter().any(|producer| producer.contains("rustc"))
+}
+
+/// The archive that an item is from, or its object.
+pub(super) fn archive(item: &Item) -> Option<String> {
+    let object = item.object.as_deref()?;
+    let archive = object.strip_suffix(')').and_then(|o| o.split_once('('));
+    let file = archive.map_or(object, |(archive, _)| archive);
+    Some(file.rsplit(['/', '\\']).next().unwrap_or(file).to_owned())
+}
+
 /// The crate that a file or a name belongs to.
-fn rust_crate(item: &Item) -> Option<String> {
+pub(super) fn rust_crate(item: &Item) -> Option<String> {
     let library = ["core/src/", "alloc/src/", "std/src/"];
     if let Some(file) = &item.file {
         if let Some(name) = library.iter().find(|prefix| file.starts_with(*prefix)) {

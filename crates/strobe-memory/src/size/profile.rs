@@ -7,6 +7,7 @@ use strobe_model::measurement::{Address, Kind, Label, Measure, Profile, Samples,
 use strobe_symbols::{Firmware, Frame, short_path};
 
 use super::items::{Bytes, Holder, Item};
+use super::measurement::{archive, is_rust, rust_crate};
 
 /// The measures, in the order of their values.
 const MEASURES: [(&str, &str); 3] =
@@ -22,6 +23,7 @@ pub(super) fn profile(firmware: &Firmware, items: &[Item]) -> Profile {
 
 struct Building<'a> {
     firmware: &'a Firmware,
+    is_rust: bool,
     out: Profile,
     files: HashMap<String, u32>,
     functions: HashMap<(String, Option<u32>, u64), u32>,
@@ -29,7 +31,8 @@ struct Building<'a> {
     stacks: HashMap<(Option<u32>, u32), u32>,
     /// Locations of directories and files, by name.
     places: HashMap<String, u32>,
-    labels: HashMap<usize, u32>,
+    /// Labels by key and value.
+    labels: HashMap<(&'static str, String), u32>,
     leaves: Rows,
     chains: Rows,
 }
@@ -42,6 +45,7 @@ impl<'a> Building<'a> {
     fn new(firmware: &'a Firmware) -> Self {
         Building {
             firmware,
+            is_rust: is_rust(firmware),
             out: Profile::default(),
             files: HashMap::new(),
             functions: HashMap::new(),
@@ -55,9 +59,17 @@ impl<'a> Building<'a> {
     }
 
     fn item(&mut self, item: &Item) {
-        let label = item.section.map(|section| self.label(section));
+        let sections = self.firmware.sections();
+        let label = item.section.map(|section| self.label("section", &sections[section].name));
         let file = item.file.as_deref().map(|file| self.file(file));
         let function = self.function(&item.name, file, item.address);
+        let of = [
+            ("layer", Some(item.layer.clone())),
+            ("crate", self.is_rust.then(|| rust_crate(item)).flatten()),
+            ("archive", archive(item)),
+        ];
+        let labels = of.into_iter().filter_map(|(key, value)| Some(self.label(key, &value?)));
+        self.out.functions.labels[function as usize] = labels.collect();
         let mut rest = item.bytes;
         let mut at = None;
         for (frame, bytes) in self.inlined(item, function, &mut rest) {
@@ -136,6 +148,7 @@ impl<'a> Building<'a> {
             functions.name.push(name.to_owned());
             functions.file.push(file);
             functions.address.push((address != u64::MAX).then_some(Address(address)));
+            functions.labels.push(Vec::new());
             functions.name.len() as u32 - 1
         })
     }
@@ -159,11 +172,10 @@ impl<'a> Building<'a> {
         locations.address.len() as u32 - 1
     }
 
-    fn label(&mut self, section: usize) -> u32 {
+    fn label(&mut self, key: &'static str, value: &str) -> u32 {
         let labels = &mut self.out.labels;
-        let name = &self.firmware.sections()[section].name;
-        *self.labels.entry(section).or_insert_with(|| {
-            labels.push(Label { key: "section".to_owned(), value: name.clone() });
+        *self.labels.entry((key, value.to_owned())).or_insert_with(|| {
+            labels.push(Label { key: key.to_owned(), value: value.to_owned() });
             labels.len() as u32 - 1
         })
     }

@@ -110,6 +110,9 @@ pub struct Functions {
     pub address: Vec<Option<Address>>,
     /// Files of their definitions.
     pub file: Vec<Option<u32>>,
+    /// Labels that each has as a whole, as its layer; empty where none has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<Vec<u32>>,
 }
 
 /// Source frames, by columns: a chain leads from the innermost inlined function to the physical
@@ -278,6 +281,11 @@ impl Profile {
             &[self.functions.address.len(), self.functions.file.len()],
         )?;
         inside("functions", "file", self.functions.file.iter().flatten(), files)?;
+        let labelled = &self.functions.labels;
+        if !labelled.is_empty() {
+            lengths("functions", functions, &[labelled.len()])?;
+        }
+        inside("functions", "label", labelled.iter().flatten(), self.labels.len())?;
         lengths(
             "frames",
             frames,

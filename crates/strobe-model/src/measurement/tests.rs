@@ -23,6 +23,7 @@ fn heap_dump() -> Measurement {
         name: vec!["java.util.HashMap".to_owned(), "byte[]".to_owned()],
         address: vec![None; 2],
         file: vec![None; 2],
+        ..Functions::default()
     };
     let profile = Profile {
         measures: vec![measure("retained", Unit::BYTES), measure("instances", Unit::COUNT)],

@@ -62,6 +62,7 @@ fn named(names: [&str; 4], files: [&str; 2], thread: &str) -> Profile {
             name: names.map(str::to_owned).to_vec(),
             address: vec![address(0x100), address(0x200), address(0x300), None],
             file: vec![Some(0), Some(0), Some(1), Some(1)],
+            ..Functions::default()
         },
         frames: Frames {
             function: vec![0, 3, 1, 2],

@@ -97,6 +97,7 @@ fn profile() -> Profile {
             name: ["worker", "idle", "SysTick_Handler"].map(str::to_owned).into(),
             address: [0x0800_0100, 0x0800_0200, 0x0800_0300].map(|a| Some(Address(a))).into(),
             file: vec![Some(0), Some(0), Some(1)],
+            ..Functions::default()
         },
         frames: Frames {
             function: vec![0, 0, 1, 2],
@@ -320,6 +321,7 @@ pub(crate) fn sampled() -> Measurement {
             name: ["main", "idle"].map(str::to_owned).into(),
             address: vec![Some(Address(0x0800_0100)), Some(Address(0x0800_0200))],
             file: vec![None; 2],
+            ..Functions::default()
         },
         locations: Locations {
             address: [0x0800_0100, 0x0800_0200, 0x1fff_0000].map(|a| Some(Address(a))).into(),
@@ -486,6 +488,7 @@ pub(crate) fn heap() -> Measurement {
             name: vec![name("customers"), name("suppliers")],
             address: vec![None; 2],
             file: vec![None; 2],
+            ..Functions::default()
         },
         locations: Locations {
             address: vec![None; 2],

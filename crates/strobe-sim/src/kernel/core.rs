@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use strobe_model::Bounds;
 
 use crate::kernel::bus::Bus;
-use crate::kernel::device::{DeviceId, ResetCause};
+use crate::kernel::device::{DeviceId, ResetCause, Shift};
 use crate::kernel::memory::BusFault;
 use crate::kernel::observe::Observer;
 use crate::kernel::pace::{Drift, Model};
@@ -114,6 +114,13 @@ pub trait Core<O: Observer> {
         // Devices' time stands at the last event or access, which may be long ago.
         self.bus_mut().run_events(now);
         self.bus_mut().host_byte(device, byte);
+    }
+
+    /// Shifts a timer's interrupts against the program from now on.
+    fn shift_timer(&mut self, device: DeviceId, part: u32, of: u32) -> Shift {
+        let now = self.cycles();
+        self.bus_mut().run_events(now);
+        self.bus_mut().shift_timer(device, part, of)
     }
 
     /// Writes a word as a debugger does, while the core stands still: a register of the core's own

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use crate::kernel::signal::{SignalId, Signals};
 
+pub(crate) use self::capability::part_of;
 pub use self::capability::{
     AnalogInput, ByteRegisters, CableEnd, CoreEvents, DrivenPins, Fuses, MediaSlot, NetworkEnd,
-    PinWatch, Sender, SerialEnd,
+    PinWatch, Sender, SerialEnd, Shift, ShiftedTimer,
 };
 pub use self::context::Context;
 
@@ -205,6 +206,11 @@ pub trait Device: Send {
 
     /// Wires to another chip.
     fn cable_end(&mut self) -> Option<&mut dyn CableEnd> {
+        None
+    }
+
+    /// Interrupts of a timer's own.
+    fn shifted_timer(&mut self) -> Option<&mut dyn ShiftedTimer> {
         None
     }
 

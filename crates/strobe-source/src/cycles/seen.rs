@@ -65,6 +65,7 @@ pub(super) fn profile(report: &CyclesReport) -> Option<Profile> {
             name: vec![report.function.clone()],
             address: vec![Some(Address(report.address.into()))],
             file: vec![None],
+            ..Functions::default()
         },
         ..Profile::default()
     };

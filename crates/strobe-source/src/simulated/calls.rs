@@ -8,7 +8,7 @@ use strobe_symbols::Firmware;
 use super::Error;
 use super::drive::Run;
 use super::record::{exception_label, moment};
-use crate::names::Names;
+use crate::names::{Names, outermost};
 
 /// The functions of these names, by index into ranges `[start, end)`; each once.
 pub(super) fn chosen(
@@ -34,6 +34,21 @@ pub(super) fn chosen(
         return Err(Error::Symbol(text));
     }
     Ok(out)
+}
+
+/// The names of chosen functions, as reports have them.
+pub(super) fn names(firmware: &Firmware, calls: &[PerCall]) -> Vec<String> {
+    if calls.is_empty() {
+        return Vec::new();
+    }
+    let mut names = Names::new(firmware);
+    let starts: Vec<u32> = outermost(firmware).map(|function| function.start).collect();
+    let each = calls.iter().map(|calls| {
+        let start = starts.get(calls.function as usize);
+        let function = start.and_then(|&start| names.function_at(start));
+        names.profile.function_name(function)
+    });
+    each.collect()
 }
 
 /// What was seen of them.

@@ -24,12 +24,13 @@ use strobe_symbols::Firmware;
 use super::heap::{self, Found, Inspection};
 use super::recording::Recording;
 use super::script::Script;
-use super::settings::{Limit, Phase, Settings};
+use super::settings::{Limit, Settings};
 use super::trace::RegisterWrite;
 use super::vectors::{self, Start};
 use super::{Error, Host};
 
 pub(super) use call::Called;
+pub(super) use phase::Shifting;
 use places::{Arrival, Place, marks, place};
 pub(super) use places::{Arrivals, pin_name};
 use serve::goes_on_asleep;
@@ -96,7 +97,8 @@ pub(super) struct Run {
     limit: Option<Limit>,
     default_limit: Option<Limit>,
     run_on: bool,
-    phase: Option<Phase>,
+    /// What a shifted run shifts.
+    pub shifting: Option<Shifting>,
 }
 
 impl Run {
@@ -118,7 +120,8 @@ impl Run {
         let mut counts = Counts::new(&bus);
         counts.set_active(from.is_none());
         let mut tree = CallTree::new(&bus, &functions);
-        tree.choose(&super::calls::chosen(firmware, &functions, &settings.calls)?);
+        let chosen = super::calls::chosen(firmware, &functions, &settings.calls)?;
+        tree.choose(&chosen, settings.heap.is_some());
         let idle = super::waiting::named(firmware, &settings.idle)?;
         tree.know_helpers(crate::names::switch_helpers(firmware));
         tree.schedule.log = settings.timeline.as_ref().map(|wanted| {
@@ -216,7 +219,7 @@ impl Run {
             limit: settings.limit,
             default_limit: settings.default_limit,
             run_on: settings.run_on_after_fault,
-            phase: settings.phase.filter(|phase| phase.part > 0),
+            shifting: settings.phase.filter(|phase| phase.part > 0).map(Shifting::new),
         };
         if from.is_none() {
             run.open_window();
@@ -227,8 +230,7 @@ impl Run {
     /// Runs to the end and returns why it ended.
     pub(super) fn drive(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
         self.begin_scripts();
-        let early = self.phase.and_then(|phase| self.shift(phase, host, interrupted));
-        let reason = early.unwrap_or_else(|| self.go_on(host, interrupted));
+        let reason = self.go_on(host, interrupted);
         self.finish(&reason, host);
         reason
     }
@@ -237,7 +239,8 @@ impl Run {
     fn go_on(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
         loop {
             let to = self.machine.cycles() + self.chunk(host);
-            let end = self.advance(to, interrupted);
+            let end = self.advance(to.min(self.next_look()), interrupted);
+            self.look_at_timers();
             self.serve(host);
             if let Some(reason) = end.or(self.is_full().then_some(EndReason::Limit)) {
                 return reason;

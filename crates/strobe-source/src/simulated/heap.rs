@@ -20,16 +20,25 @@ use strobe_model::measurement::{
 };
 use strobe_sim::device::Size;
 use strobe_sim::observe::heap::{Filter, Inspector};
+use strobe_sim::observe::per_call::PerCall;
 use strobe_symbols::Firmware;
 
-pub use allocators::Allocators;
-pub(super) use allocators::{Found, find};
+pub use self::allocators::Allocators;
+pub(super) use self::allocators::{Found, find};
 pub(super) use inspect::Inspection;
 pub(super) use sampling::Sampler;
 
 use super::drive::Run;
 use super::extremes;
 use super::scheduling;
+
+/// Whether a firmware has memory allocators that are known by name.
+///
+/// # Errors
+/// Why there is no heap to watch, with what was looked for.
+pub fn allocators(firmware: &Firmware) -> Result<(), String> {
+    find(firmware, None, false).map(drop)
+}
 
 /// What was seen of a firmware's heaps, as parts of a measurement.
 #[derive(Debug, Clone, Default)]
@@ -100,6 +109,18 @@ pub(super) fn allocated(run: &Run, from: u64, to: u64) -> Option<(u64, u64)> {
     Some(blocks.fold((0, 0), |(n, bytes), block| (n + 1, bytes + u64::from(block.size))))
 }
 
+/// When the calls of chosen functions were.
+fn chosen_calls(firmware: &Firmware, run: &Run) -> Vec<measurement::Calls> {
+    let tree = &run.machine.observer().1.0;
+    let names = super::calls::names(firmware, tree.per_call());
+    let of = |(name, calls): (String, &PerCall)| {
+        let spans = calls.spans.as_ref()?.iter();
+        let spans = spans.map(|span| (tree.owner(span.node), span.begin, span.end)).collect();
+        Some(measurement::Calls { name, spans })
+    };
+    names.into_iter().zip(tree.per_call()).filter_map(of).collect()
+}
+
 /// What was seen of the heaps.
 pub(super) fn seen(firmware: &Firmware, run: &Run) -> Option<Heaps> {
     if run.allocators.is_none() {
@@ -124,6 +145,7 @@ pub(super) fn seen(firmware: &Firmware, run: &Run) -> Option<Heaps> {
         inspection: inspector.and_then(<dyn Any>::downcast_ref),
         sampler,
         windows: run.is_marked().then_some(run.spans.as_slice()),
+        calls: chosen_calls(firmware, run),
         end: run.machine.cycles(),
         threads: scheduling::names(firmware, &calls.threads),
     };

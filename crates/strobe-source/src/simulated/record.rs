@@ -332,6 +332,12 @@ fn series(run: &Run) -> Vec<Series> {
             let points = pulses.map(|w| (stamp(w[0]), stamp(w[1]))).collect();
             out.extend(intervals(format!("{name} {label}"), points, log.dropped));
         }
+        // From rise to rise, with the fall in between.
+        let rises = edges.windows(3).filter(|w| w[0].level && !w[1].level && w[2].level);
+        let cycles: Vec<_> = rises.map(|w| [stamp(w[0]), stamp(w[1]), stamp(w[2])]).collect();
+        let points = cycles.iter().map(|[rise, _, next]| (*rise, *next)).collect();
+        out.extend(intervals(format!("{name} period"), points, log.dropped));
+        out.extend(duty(format!("{name} duty"), &cycles, log.dropped));
     }
     for arrivals in &run.arrivals {
         let points = arrivals.at.windows(2).map(|w| (w[0], w[1])).collect();
@@ -367,6 +373,31 @@ fn intervals(name: String, points: Vec<(Stamp, Stamp)>, dropped: u64) -> Option<
     })
 }
 
+/// The high part of each period, in millionths.
+fn duty(name: String, cycles: &[[Stamp; 3]], dropped: u64) -> Option<Series> {
+    let parts = |[rise, fall, next]: &[Stamp; 3]| {
+        let between = |a: Stamp, b: Stamp| Drift::between(a.1, b.1, b.0 - a.0);
+        (between(*rise, *fall), between(*fall, *next))
+    };
+    let ppm = |high: u64, low: u64| {
+        let all = (u128::from(high) + u128::from(low)).max(1);
+        // A part of a whole is no more than a million.
+        (u128::from(high) * 1_000_000 / all) as u64
+    };
+    let each = cycles.iter().map(parts);
+    let values: Vec<u64> = each.clone().map(|(h, l)| ppm(h.likely, l.likely)).collect();
+    let bounds: Vec<_> = each.map(|(h, l)| (ppm(h.low, l.high), ppm(h.high, l.low))).collect();
+    let exact = values.iter().zip(&bounds).all(|(value, b)| *b == (*value, *value));
+    (!values.is_empty()).then(|| Series {
+        name,
+        unit: "millionths".to_owned(),
+        count: values.len() as u64 + dropped,
+        values,
+        bounds: if exact { Vec::new() } else { bounds },
+        since_cycle: cycles.first().map_or(0, |[rise, ..]| rise.0),
+    })
+}
+
 fn unmodelled(bus: &Bus, names: &Names) -> Vec<UnmodelledRegister> {
     let one = |(address, touched): (u32, strobe_sim::unmodelled::Touched)| {
         let device = bus.device_at(address).map(str::to_owned);
@@ -386,6 +417,7 @@ fn unmodelled(bus: &Bus, names: &Names) -> Vec<UnmodelledRegister> {
 fn warnings(firmware: &Firmware, board: &Board, run: &Run, names: &Names) -> Vec<Warning> {
     let bus = run.machine.bus();
     let mut out: Vec<Warning> = run.start.warning(board).into_iter().collect();
+    out.extend(run.shifting.as_ref().map(super::drive::Shifting::note));
     let misfit = super::fit::complaint(firmware, board, bus);
     out.extend(misfit.map(|text| Warning::new("board-misfit", text)));
     out.extend(super::lost::warnings(run, names));

@@ -1,9 +1,11 @@
 //! One budget of `strobe.toml`: what it is about, which figure of that, and its limits.
 
+mod figures;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use strobe_analyse::budget::{Limit, Limits, Selector, Statistic};
+use strobe_analyse::budget::{Limit, Limits, Selector};
 
 use super::config::Other;
 
@@ -24,7 +26,7 @@ pub struct Written {
     interrupt: Option<String>,
     /// A thread: from wake-up to run, time busy.
     thread: Option<String>,
-    /// A pin, as `PB8`: widths and periods.
+    /// A pin, as `PB8`: widths, periods, frequency, duty cycle.
     pin: Option<String>,
     /// A symbol: times between its arrivals.
     mark: Option<String>,
@@ -34,6 +36,8 @@ pub struct Written {
     stack: Option<String>,
     /// A headline figure of the run.
     total: Option<String>,
+    /// The heap of the whole run.
+    heap: Option<bool>,
     /// Idle cycles of all cycles.
     idle: Option<bool>,
     /// What a recording lacks, of all that there was.
@@ -95,6 +99,8 @@ pub struct Budget {
     pub calls: Option<String>,
     /// A pin or place whose arrivals the run is to measure.
     pub mark: Option<String>,
+    /// The run is to watch memory allocators.
+    pub heap: bool,
 }
 
 impl Budget {
@@ -134,6 +140,7 @@ impl Budget {
             limits,
             calls: chosen.calls,
             mark: chosen.mark,
+            heap: chosen.heap,
         })
     }
 }
@@ -145,11 +152,17 @@ struct Chosen {
     selector: Selector,
     calls: Option<String>,
     mark: Option<String>,
+    heap: bool,
 }
 
 impl Chosen {
     fn new(figure: &'static str, from: From, selector: Selector) -> Self {
-        Chosen { figure, from, selector, calls: None, mark: None }
+        Chosen { figure, from, selector, calls: None, mark: None, heap: false }
+    }
+
+    /// With memory allocators watched.
+    fn of_heap(self) -> Self {
+        Chosen { heap: true, ..self }
     }
 }
 
@@ -172,6 +185,7 @@ impl Written {
             ("size", self.size.clone()),
             ("stack", self.stack.clone()),
             ("total", self.total.clone()),
+            ("heap", flag(self.heap)),
             ("idle", flag(self.idle)),
             ("lost", flag(self.lost)),
             ("section", generic),
@@ -230,10 +244,7 @@ impl Written {
             return self.of_function(name);
         }
         if let Some(window) = &self.window {
-            let figure = self.figure(&["max", "p99", "mean", "min", "count"])?;
-            let name = format!("{} to {}", window.from, window.to);
-            let run = From::Run(Some(window.clone()));
-            return Ok(Chosen::new(figure, run, spread("windows", name, figure)));
+            return self.of_window(window);
         }
         if let Some(name) = &self.interrupt {
             return self.of_interrupt(name);
@@ -249,181 +260,6 @@ impl Written {
         }
         self.of_rest()
     }
-
-    fn of_function(&self, name: &str) -> Result<Chosen, String> {
-        let figure = self.figure(&[
-            "self",
-            "inclusive",
-            "call-max",
-            "call-p99",
-            "call-mean",
-            "call-min",
-            "calls",
-        ])?;
-        let run = From::Run(None);
-        let name = name.to_owned();
-        let statistic = match figure {
-            "self" | "inclusive" => {
-                let inclusive = figure == "inclusive";
-                return Ok(Chosen::new(figure, run, Selector::Function { name, inclusive }));
-            }
-            "calls" => "count",
-            call => call.strip_prefix("call-").unwrap_or(call),
-        };
-        let selector = spread("calls", format!("{name} with callees"), statistic);
-        Ok(Chosen { calls: Some(name), ..Chosen::new(figure, run, selector) })
-    }
-
-    fn of_interrupt(&self, name: &str) -> Result<Chosen, String> {
-        let figure = self.figure(&[
-            "latency-max",
-            "latency-p99",
-            "latency-mean",
-            "lost-share",
-            "lost",
-            "count",
-            "duration-max",
-            "duration-p99",
-            "duration-mean",
-        ])?;
-        let run = From::Run(None);
-        let selector = match figure {
-            "lost-share" => Selector::LostInterrupts(name.to_owned()),
-            "lost" | "count" => cell("interrupts", name, figure),
-            _ => match figure.split_once('-') {
-                Some(("latency", statistic)) => spread("latencies", name.to_owned(), statistic),
-                Some((_, statistic)) => spread("durations", format!("handler {name}"), statistic),
-                None => cell("interrupts", name, figure),
-            },
-        };
-        Ok(Chosen::new(figure, run, selector))
-    }
-
-    fn of_thread(&self, name: &str) -> Result<Chosen, String> {
-        let figure = self.figure(&[
-            "wake-up-max",
-            "wake-up-p99",
-            "wake-up-mean",
-            "busy",
-            "longest-run",
-            "run-max",
-            "run-p99",
-            "run-mean",
-        ])?;
-        let selector = match figure {
-            "busy" | "longest-run" => cell("threads", name, figure),
-            _ => match figure.rsplit_once('-') {
-                Some(("wake-up", statistic)) => spread("wake-ups", name.to_owned(), statistic),
-                Some((_, statistic)) => spread("durations", format!("thread {name}"), statistic),
-                None => cell("threads", name, figure),
-            },
-        };
-        Ok(Chosen::new(figure, From::Run(None), selector))
-    }
-
-    /// `total`, `layer/kernel`, `file/src/main.c`, `symbol/table` and so on.
-    fn of_size(&self, name: &str) -> Result<Chosen, String> {
-        let figure = self.figure(&["flash", "ram"])?;
-        let sections = [
-            ("layer", "layers"),
-            ("file", "files"),
-            ("directory", "directories"),
-            ("section", "sections"),
-            ("crate", "crates"),
-            ("archive", "archives"),
-            ("region", "regions"),
-        ];
-        let selector = match name.split_once('/') {
-            None if name == "total" => Selector::Total(figure.to_owned()),
-            Some(("symbol", symbol)) => {
-                Selector::Symbol { name: symbol.to_owned(), measure: figure.to_owned() }
-            }
-            Some((kind, row)) => match sections.iter().find(|(key, _)| *key == kind) {
-                Some((_, section)) => cell(section, row, figure),
-                None => return Err(size_forms(name)),
-            },
-            None => return Err(size_forms(name)),
-        };
-        Ok(Chosen::new(figure, From::Size, selector))
-    }
-
-    fn of_stack(&self, name: &str) -> Result<Chosen, String> {
-        let figure = self.figure(&["margin", "worst", "used"])?;
-        let from = if figure == "used" { From::Run(None) } else { From::Stack };
-        Ok(Chosen::new(figure, from, cell("stacks", name, figure)))
-    }
-
-    fn of_rest(&self) -> Result<Chosen, String> {
-        let statistics = ["max", "p99", "mean", "median", "min", "count"];
-        let run = || From::Run(None);
-        if let Some(name) = &self.pin {
-            let known = [
-                "high-max",
-                "high-p99",
-                "high-mean",
-                "high-min",
-                "low-max",
-                "low-p99",
-                "low-mean",
-                "low-min",
-            ];
-            let figure = self.figure(&known)?;
-            let (level, statistic) = figure.split_once('-').unwrap_or((figure, "max"));
-            let selector = spread("pins", format!("{name} {level}"), statistic);
-            return Ok(Chosen { mark: Some(name.clone()), ..Chosen::new(figure, run(), selector) });
-        }
-        if let Some(name) = &self.mark {
-            let figure = self.figure(&statistics)?;
-            let selector = spread("pins", name.clone(), figure);
-            return Ok(Chosen { mark: Some(name.clone()), ..Chosen::new(figure, run(), selector) });
-        }
-        if let Some(name) = &self.region {
-            let figure = self.figure(&statistics)?;
-            return Ok(Chosen::new(figure, run(), spread("kit-durations", name.clone(), figure)));
-        }
-        if let Some(id) = &self.total {
-            return Ok(Chosen::new(self.figure(&[""])?, run(), Selector::Total(id.clone())));
-        }
-        if self.idle == Some(true) {
-            return Ok(Chosen::new(self.figure(&[""])?, run(), Selector::Idle));
-        }
-        if self.lost == Some(true) {
-            return Ok(Chosen::new(self.figure(&[""])?, run(), Selector::Loss));
-        }
-        self.generic(&statistics)
-    }
-
-    /// A cell by section, row and column, or a figure of a distribution by section and row.
-    fn generic(&self, statistics: &[&str]) -> Result<Chosen, String> {
-        let section = self.section.clone().unwrap_or_default();
-        let (Some(row), Some(column)) = (&self.row, &self.column) else {
-            return Err(format!(
-                "section {section}: `row` and `column` choose the figure; of distributions the \
-                 column is one of {}",
-                statistics.join(", ")
-            ));
-        };
-        let figure = self.figure(&[""])?;
-        let selector = Selector::Any { section, row: row.clone(), column: column.clone() };
-        Ok(Chosen::new(figure, From::Run(None), selector))
-    }
-}
-
-fn size_forms(name: &str) -> String {
-    format!(
-        "size `{name}`: write `total`, `layer/NAME`, `file/PATH`, `directory/PATH`, \
-         `section/NAME`, `crate/NAME`, `archive/NAME`, `region/NAME` or `symbol/NAME`"
-    )
-}
-
-fn spread(section: &str, name: String, statistic: &str) -> Selector {
-    let of = Statistic::named(statistic).unwrap_or(Statistic::Max);
-    Selector::Spread { section: section.to_owned(), name, of }
-}
-
-fn cell(section: &str, row: &str, column: &str) -> Selector {
-    let (section, row, column) = (section.to_owned(), row.to_owned(), column.to_owned());
-    Selector::Cell { section, row, column }
 }
 
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {

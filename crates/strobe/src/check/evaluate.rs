@@ -75,7 +75,10 @@ fn figure<'a>(
     let measured = all.get(&firmware.name).ok_or_else(none)?.as_ref().map_err(Clone::clone)?;
     let measurement =
         measured.get(&budget.from).ok_or_else(none)?.as_ref().map_err(Clone::clone)?;
-    if let Some(why) = measure::absent_function(firmware, budget, directory) {
+    if let Some(why) = measure::nothing_there(firmware, budget, directory) {
+        return Err(why);
+    }
+    if let Some(why) = measure::wrong_mark(budget, measurement) {
         return Err(why);
     }
     let found = budget.selector.find(measurement).map_err(|missing| missing.to_string())?;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use strobe_analyse::attribution::{By, rows};
-use strobe_model::measurement::{Cell, Content, Measurement, Quantity, Table, Trust};
+use strobe_analyse::budget::{Selector, Statistic, contributors};
+use strobe_model::measurement::{Cell, Content, Measurement, Number, Quantity, Table, Trust};
 
 use super::config::{Firmware, Words};
 use super::entry::From;
@@ -15,6 +16,9 @@ use crate::{exit, files, input, terminal};
 /// Functions that get a budget, and the part of all cycles that one must have.
 const FUNCTIONS: usize = 5;
 const PART: f64 = 0.02;
+
+/// Pins that get one.
+const PINS: usize = 4;
 
 /// Write a first strobe.toml from a run: budgets with comments, slightly above what was measured.
 #[derive(clap::Args)]
@@ -58,10 +62,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let elf = args.firmware.canonicalize().unwrap_or_else(|_| args.firmware.clone());
     let elf = elf.strip_prefix(&directory).map(Path::to_owned).unwrap_or(elf);
     let firmware = Firmware::of(elf, args.board.clone(), args.until.clone());
-    let [run, size, stack] = [From::Run(None), From::Size, From::Stack]
-        .map(|from| measure::of(&firmware, &from, &directory));
-    let run = run.map_err(exit::data)?;
-    let text = Written::new(&firmware).all(&run, size.ok().as_ref(), stack.ok().as_ref());
+    let run = measure::watched(&firmware, &directory).map_err(exit::data)?;
+    let [size, stack] =
+        [From::Size, From::Stack].map(|from| measure::of(&firmware, &from, &directory));
+    // What moves a pin is known of most firmware; of one whose pins cannot be recorded nothing is.
+    let pins = measure::pins(&firmware, &directory);
+    let mut written = Written::new(&firmware).all(&run, size.ok().as_ref(), stack.ok().as_ref());
+    written.heap(&run);
+    pins.iter().for_each(|pins| written.pins(pins));
+    let text = written.0;
     files::write(&args.output, text.as_bytes())?;
     terminal::message(&format!("{shown} written; edit it, then: strobe check {shown}"));
     Ok(ExitCode::SUCCESS)
@@ -105,11 +114,11 @@ impl Written {
         run: &Measurement,
         size: Option<&Measurement>,
         stack: Option<&Measurement>,
-    ) -> String {
+    ) -> Self {
         self.functions(run);
         self.interrupts(run);
         let idle = Some(run).and_then(|run| {
-            let figure = strobe_analyse::budget::Selector::Idle.find(run).ok()?;
+            let figure = Selector::Idle.find(run).ok()?;
             bound(&figure.quantity, false).filter(|percent| *percent > 1.0)
         });
         if let Some(percent) = idle {
@@ -131,7 +140,77 @@ impl Written {
         if let Some(stacks) = stack.and_then(|stack| stack.table("stacks")) {
             self.stacks(stacks);
         }
-        self.0
+        self
+    }
+
+    /// As comments: what a heap needs is a choice of the program's author.
+    fn heap(&mut self, run: &Measurement) {
+        let total = |id| bound(run.total(id)?, true);
+        let (Some(peak), Some(blocks)) = (total("heap-peak"), total("heap-blocks")) else { return };
+        if blocks == 0.0 {
+            return;
+        }
+        let most = format!("{} B", above(peak));
+        self.offered(
+            &format!("the heap's peak: {peak} bytes of {blocks} allocations in all"),
+            &["heap = true".into(), "figure = \"peak\"".into()],
+            &[("max", &most)],
+        );
+        if total("heap-leaks") == Some(0.0) {
+            let lines = ["heap = true".into(), "figure = \"leaks\"".into()];
+            self.offered("no place leaks", &lines, &[("max", "0")]);
+        }
+        for share in contributors(run, &Selector::Total("heap-blocks".into())).iter().take(3) {
+            let lines = [
+                format!("function = {}", quoted(&share.name)),
+                "figure = \"call-heap-peak\"".into(),
+            ];
+            let comment = format!("what a call adds to the heap: {} allocations", share.value);
+            self.offered(&comment, &lines, &[("max", &most)]);
+        }
+    }
+
+    /// As comments: which of the pins have a time to keep is not known.
+    fn pins(&mut self, pins: &Measurement) {
+        let Some(table) = pins.table("edges") else { return };
+        // A channel that is no pin shows when the core is awake.
+        let rises = pairs(table, "pin", "rising")
+            .filter(|(pin, n)| *pin != "awake" && n.is_some_and(|n| n > 2.0));
+        for (pin, _) in rises.take(PINS) {
+            let of = |what: &str, of| {
+                let (section, name) = ("pins".to_owned(), format!("{pin} {what}"));
+                let selector = match what {
+                    "frequency" => Selector::Rate { section, name: format!("{pin} period"), of },
+                    _ => Selector::Spread { section, name, of },
+                };
+                selector.find(pins).ok().map(|figure| figure.quantity)
+            };
+            let name = format!("pin = {}", quoted(pin));
+            let rate = |statistic| of("frequency", statistic)?.value().map(Number::as_f64);
+            if let (Some(least), Some(most)) = (rate(Statistic::Min), rate(Statistic::Max)) {
+                let (min, max) =
+                    (format!("{:.0} Hz", least * 0.95), format!("{:.0} Hz", most * 1.05));
+                self.offered(
+                    &format!("rises {least:.1} to {most:.1} times a second"),
+                    &[name.clone(), "figure = \"frequency-mean\"".into()],
+                    &[("min", &min), ("max", &max)],
+                );
+            }
+            if let Some(wide) = of("high", Statistic::Max).and_then(|width| bound(&width, true)) {
+                // Of a capture these are picoseconds.
+                let max = format!("{} ns", above(wide / 1e3));
+                let lines = [name, "figure = \"high-max\"".into()];
+                self.offered("the longest pulse", &lines, &[("max", &max)]);
+            }
+        }
+    }
+
+    /// A budget as a comment.
+    fn offered(&mut self, comment: &str, lines: &[String], limits: &[(&str, &str)]) {
+        let comment = comment.replace(char::is_control, " ");
+        let _ = write!(self.0, "\n# {comment}\n# [[firmware.budget]]\n");
+        lines.iter().for_each(|line| self.0.push_str(&format!("# {line}\n")));
+        limits.iter().for_each(|(key, limit)| self.0.push_str(&format!("# {key} = \"{limit}\"\n")));
     }
 
     fn budget(&mut self, comment: &str, lines: &[String], which: &str, limit: &str) {
@@ -204,7 +283,7 @@ fn pairs<'a>(
     both.filter_map(|(name, cell): (&Cell, &Cell)| {
         let known = !matches!(cell, Cell::Figure { trust: Trust::AtMost, .. });
         let number = cell.number().filter(|_| known);
-        Some((name.text()?, number.map(strobe_model::measurement::Number::as_f64)))
+        Some((name.text()?, number.map(Number::as_f64)))
     })
 }
 

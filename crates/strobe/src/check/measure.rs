@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use strobe_model::measurement::Measurement;
+use strobe_model::measurement::{Finding, Measurement, Severity};
 use strobe_model::spelling;
 use strobe_symbols::Firmware as Elf;
 
@@ -17,6 +17,9 @@ use crate::{input, measurement};
 
 const BUILD: Duration = Duration::from_secs(30 * 60);
 const RUN: Duration = Duration::from_secs(10 * 60);
+
+/// The code of what is found wrong with a budget's mark.
+const WRONG_MARK: &str = "wrong-mark";
 
 /// What was measured of a firmware, or why not.
 pub type Measured = BTreeMap<From, Result<Measurement, String>>;
@@ -67,12 +70,78 @@ pub fn of(firmware: &Firmware, from: &From, directory: &Path) -> Result<Measurem
         let read = measurement::read(&path).map_err(|e| e.to_string())?;
         return read.ok_or_else(|| format!("{} is no measurement", path.display()));
     }
+    let is_run = matches!(from, From::Run(_));
+    let budgets = firmware.budgets.iter().filter(|budget| budget.from == *from);
+    let marks: BTreeSet<&String> = budgets.filter_map(|budget| budget.mark.as_ref()).collect();
+    // A pin or symbol that is not there breaks its own budget and not all of them.
+    let mut wrong: BTreeMap<&String, String> = BTreeMap::new();
+    loop {
+        let left: BTreeSet<&String> =
+            marks.iter().copied().filter(|mark| !wrong.contains_key(mark)).collect();
+        let arguments = arguments(firmware, from, directory, &left)?;
+        match strobe(firmware, &arguments, directory, is_run) {
+            Ok(mut measurement) => {
+                measurement.findings.extend(wrong.into_iter().map(|(mark, text)| Finding {
+                    place: Some(mark.clone()),
+                    ..Finding::new(Severity::Warning, WRONG_MARK, text)
+                }));
+                return Ok(measurement);
+            }
+            Err(text) => match left.into_iter().find(|mark| is_about(&text, mark)) {
+                Some(mark) => wrong.insert(mark, text),
+                None => return Err(text),
+            },
+        };
+    }
+}
+
+/// Whether an error is about a pin or symbol: its message names it behind the command's own words.
+fn is_about(text: &str, mark: &str) -> bool {
+    let message = text.rsplit_once("strobe: ").map_or("", |(_, message)| message);
+    message.split([' ', '"', ':', '`', '\n']).any(|word| word == mark)
+}
+
+/// Why what a budget marks could not be, if that is so.
+pub fn wrong_mark(budget: &Budget, measurement: &Measurement) -> Option<String> {
+    let mark = budget.mark.as_ref()?;
+    let mut findings = measurement.findings.iter().filter(|finding| finding.code == WRONG_MARK);
+    let text = &findings.find(|finding| finding.place.as_ref() == Some(mark))?.text;
+    Some(text.rsplit_once("strobe: ").map_or(text.as_str(), |(_, message)| message).to_owned())
+}
+
+/// What a run shows, the heap's use with it where there is a known allocator.
+///
+/// # Errors
+/// In words, when there is no result.
+pub fn watched(firmware: &Firmware, directory: &Path) -> Result<Measurement, String> {
+    let mut arguments = arguments(firmware, &From::Run(None), directory, &BTreeSet::new())?;
+    if no_allocator(firmware, directory).is_none() {
+        option_without(&mut arguments, "--heap", &firmware.run);
+    }
+    strobe(firmware, &arguments, directory, true)
+}
+
+/// What its pins do, if they can be recorded.
+pub fn pins(firmware: &Firmware, directory: &Path) -> Option<Measurement> {
+    let mut arguments = vec!["pins".to_owned(), firmware.elf.display().to_string()];
+    let board = firmware.board.iter().map(|board| ("--board", board));
+    let until = firmware.until.all().iter().map(|until| ("--until", until));
+    board.chain(until).for_each(|(name, value)| arguments.extend([name.to_owned(), value.clone()]));
+    strobe(firmware, &arguments, directory, true).ok()
+}
+
+/// Runs this program with these arguments and reads its result. Of a run the exit code counts.
+fn strobe(
+    firmware: &Firmware,
+    arguments: &[String],
+    directory: &Path,
+    is_run: bool,
+) -> Result<Measurement, String> {
     let results = tempfile::tempdir().map_err(|e| format!("no temporary directory: {e}"))?;
     let path = results.path().join("result.measurement");
-    let arguments = arguments(firmware, from, directory)?;
     let program = std::env::current_exe().map_err(|e| format!("strobe itself: {e}"))?;
     let mut command = Command::new(program);
-    command.args(&arguments).arg("-o").arg(&path);
+    command.args(arguments).arg("-o").arg(&path);
     let shown = format!("strobe {}", arguments.join(" "));
     let ended = process::run(&mut command, directory, duration(firmware.timeout.as_deref(), RUN))
         .map_err(|e| format!("{shown}: {e}"))?;
@@ -80,7 +149,6 @@ pub fn of(firmware: &Firmware, from: &From, directory: &Path) -> Result<Measurem
         return Err(format!("{shown}: {}", ended.output));
     }
     let code = ended.status.code().unwrap_or(-1);
-    let is_run = matches!(from, From::Run(_));
     let read = measurement::read(&path).map_err(|e| e.to_string())?;
     let read = read.ok_or_else(|| format!("{shown} wrote no measurement"))?;
     // A pin that never changed breaks its own budget and not all of them.
@@ -98,7 +166,12 @@ pub fn of(firmware: &Firmware, from: &From, directory: &Path) -> Result<Measurem
 }
 
 /// The arguments of strobe.
-fn arguments(firmware: &Firmware, from: &From, directory: &Path) -> Result<Vec<String>, String> {
+fn arguments(
+    firmware: &Firmware,
+    from: &From,
+    directory: &Path,
+    marks: &BTreeSet<&String>,
+) -> Result<Vec<String>, String> {
     let elf = firmware.elf.display().to_string();
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let window = match from {
@@ -123,10 +196,29 @@ fn arguments(firmware: &Firmware, from: &From, directory: &Path) -> Result<Vec<S
         let known = calls.into_iter().filter(|name| absent(&elf, name).is_none());
         known.for_each(|name| option("--calls", name));
     }
-    let marks: BTreeSet<&String> = budgets().filter_map(|budget| budget.mark.as_ref()).collect();
-    marks.into_iter().for_each(|mark| option("--mark", mark));
+    marks.iter().for_each(|mark| option("--mark", mark));
+    let heap = budgets().any(|budget| budget.heap);
+    if heap && no_allocator(firmware, directory).is_none() {
+        option_without(&mut arguments, "--heap", &firmware.run);
+    }
     arguments.extend(firmware.run.iter().cloned());
     Ok(arguments)
+}
+
+/// A switch, unless the further options have it.
+fn option_without(arguments: &mut Vec<String>, name: &str, further: &[String]) {
+    if !further.iter().any(|word| word == name) {
+        arguments.push(name.to_owned());
+    }
+}
+
+/// Why there is no heap to watch. One that the options describe may be there.
+fn no_allocator(firmware: &Firmware, directory: &Path) -> Option<String> {
+    if firmware.run.iter().any(|word| word.starts_with("--allocators")) {
+        return None;
+    }
+    let elf = input::firmware(&directory.join(&firmware.elf)).ok()?;
+    strobe_source::simulated::allocators(&elf).err()
 }
 
 /// Why a function's calls cannot be measured, with names that are much like its own.
@@ -145,8 +237,14 @@ fn absent(elf: &Elf, name: &str) -> Option<String> {
     })
 }
 
-/// Why a budget's function cannot be found, if that is so.
-pub fn absent_function(firmware: &Firmware, budget: &Budget, directory: &Path) -> Option<String> {
+/// Why a budget's function or heap cannot be found, if that is so.
+pub fn nothing_there(firmware: &Firmware, budget: &Budget, directory: &Path) -> Option<String> {
+    if budget.heap
+        && matches!(budget.from, From::Run(_))
+        && let Some(why) = no_allocator(firmware, directory)
+    {
+        return Some(why);
+    }
     let name = budget.calls.as_ref()?;
     absent(&input::firmware(&directory.join(&firmware.elf)).ok()?, name)
 }

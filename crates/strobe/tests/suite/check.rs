@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::common::{Ran, command, prebuilt, ran, read, root, total};
 
 /// A directory with a bundled firmware, `fw.elf`, and its budgets.
-fn project(firmware: &str, budgets: &str) -> TempDir {
+pub fn project(firmware: &str, budgets: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::copy(prebuilt(firmware), folder.path().join("fw.elf")).unwrap();
     let head = "[[firmware]]\nelf = \"fw.elf\"\nuntil = \"finished\"\n";
@@ -19,7 +19,7 @@ fn project(firmware: &str, budgets: &str) -> TempDir {
     folder
 }
 
-fn check(folder: &TempDir, arguments: &[&str]) -> Ran {
+pub fn check(folder: &TempDir, arguments: &[&str]) -> Ran {
     let mut command = command();
     for name in ["GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"] {
         command.env_remove(name);
@@ -27,11 +27,11 @@ fn check(folder: &TempDir, arguments: &[&str]) -> Ran {
     ran(command.arg("check").args(arguments).current_dir(folder.path()))
 }
 
-fn budget(keys: &str) -> String {
+pub fn budget(keys: &str) -> String {
     format!("\n[[firmware.budget]]\n{keys}\n")
 }
 
-fn verdicts(measurement: &Measurement) -> [u64; 5] {
+pub fn verdicts(measurement: &Measurement) -> [u64; 5] {
     ["held", "exceeded", "undecided", "unknown", "broken"].map(|id| total(measurement, id).as_u64())
 }
 

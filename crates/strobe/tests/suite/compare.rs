@@ -192,6 +192,29 @@ fn phases_say_what_is_luck() {
     assert_eq!(ran.code, 64);
 }
 
+/// The steps of `stepper` are those of TIM3; nothing interrupts the loop on the AVR.
+#[test]
+fn phases_shift_timers_of_the_chip_and_state_where_nothing_was() {
+    let of = |firmware: &str, phases: &str| {
+        let firmware = prebuilt(firmware);
+        let ends = ["--phases", phases, "--until", "5ms"];
+        let (code, compared) = measured(&[&["compare", &firmware, &firmware][..], &ends].concat());
+        assert_eq!(code, 0);
+        compared
+    };
+    let stepper = of("stepper", "3");
+    let note = |compared: &Measurement, code: &str| {
+        let found = compared.findings.iter().filter(|finding| finding.code == code);
+        found.map(|finding| finding.text.clone()).collect::<Vec<_>>()
+    };
+    let shifted = note(&stepper, "phase-shifted");
+    assert!(shifted.len() == 2 && shifted[0].contains("TIM3"), "{shifted:?}");
+    let rows = words(&stepper, "spread", "figure");
+    assert!(rows.iter().any(|row| row.contains("TIM3")), "{rows:?}");
+    let still = note(&of("loop-avr", "2"), "phase-not-shifted");
+    assert!(still.len() == 2 && still[0].contains("all the same"), "{still:?}");
+}
+
 #[test]
 fn sets_are_separated() {
     let firmware = prebuilt("pairs");

@@ -16,6 +16,7 @@ mod bootloader;
 mod calls;
 mod captures;
 mod check;
+mod check_figures;
 mod chip;
 mod common;
 mod compare;

@@ -45,6 +45,7 @@ fn measurement() -> Measurement {
             name: ["main", "wait<T>(char const*)", "SysTick_Handler"].map(str::to_owned).to_vec(),
             address: [0x100, 0x200, 0x300].map(|n| Some(Address(0x0800_0000 + n))).to_vec(),
             file: vec![Some(0); 3],
+            ..Functions::default()
         },
         locations: Locations {
             address: vec![None; 3],

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::identity::Identity;
 use crate::devices::common::counter::DownCounter;
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, Shift, ShiftedTimer, Size, part_of};
 
 const CTRL: u32 = 0x00;
 const VALUE: u32 = 0x04;
@@ -108,6 +108,24 @@ impl Device for Timer {
         *self = Timer { ctrl: 0, counter: DownCounter::new(0, 0), interrupt: false };
         self.publish(cx);
     }
+
+    fn shifted_timer(&mut self) -> Option<&mut dyn ShiftedTimer> {
+        Some(self)
+    }
+}
+
+impl ShiftedTimer for Timer {
+    fn shift(&mut self, part: u32, of: u32, cx: &mut Context) -> Shift {
+        self.catch_up(cx);
+        let asks = bit(self.ctrl, ctrl::INTERRUPT);
+        if !asks || self.counter.due().is_none() {
+            return Shift::Idle;
+        }
+        let steps = part_of(self.counter.value().into(), part, of) as u32;
+        let cycles = self.counter.skip(steps);
+        self.publish(cx);
+        Shift::Earlier(cycles)
+    }
 }
 
 #[cfg(test)]
@@ -119,6 +137,22 @@ mod tests {
 
     fn rig() -> Rig {
         Rig::new(&apb_device(("TIMER0", "cmsdk-timer"), BASE, &[8], ""))
+    }
+
+    #[test]
+    fn a_shifted_timer_keeps_its_period() {
+        let mut rig = rig();
+        let timer = rig.bus.device_named("TIMER0").expect("the rig has one");
+        rig.write32(BASE + RELOAD, 99);
+        rig.write32(BASE + VALUE, 99);
+        rig.write32(BASE + CTRL, 1);
+        assert_eq!(rig.bus.shift_timer(timer, 1, 2), Shift::Idle, "it asks for no interrupt");
+        rig.write32(BASE + CTRL, 0b1001);
+        rig.run_to(19);
+        assert_eq!(rig.bus.shift_timer(timer, 1, 2), Shift::Earlier(40));
+        assert_eq!(rig.run_to_irq(8, 1_000), Some(59));
+        rig.write32(BASE + INTSTATUS, 1);
+        assert_eq!(rig.run_to_irq(8, 1_000), Some(159));
     }
 
     #[test]

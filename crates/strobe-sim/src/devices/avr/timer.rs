@@ -12,7 +12,9 @@ use serde::Deserialize;
 
 use self::clock::{Clock, Source};
 use self::wave::{CAPTURE, Mode, Wave};
-use crate::kernel::device::{ByteRegisters, Context, CoreEvents, Create, Device, Size};
+use crate::kernel::device::{
+    ByteRegisters, Context, CoreEvents, Create, Device, Shift, ShiftedTimer, Size, part_of,
+};
 use crate::kernel::signal::SignalId;
 
 mod clock;
@@ -410,6 +412,35 @@ impl Device for Timer {
 
     fn core_events(&mut self) -> Option<&mut dyn CoreEvents> {
         Some(self)
+    }
+
+    fn shifted_timer(&mut self) -> Option<&mut dyn ShiftedTimer> {
+        Some(self)
+    }
+}
+
+impl ShiftedTimer for Timer {
+    fn shift(&mut self, part: u32, of: u32, cx: &mut Context) -> Shift {
+        self.catch_up(cx);
+        if self.enabled == 0 || self.clock.source == Source::Stopped {
+            return Shift::Idle;
+        }
+        let Source::Prescaled(divisor) = self.clock.source else {
+            return Shift::Unfit("a pin clocks it");
+        };
+        if self.enabled & CAPTURE != 0 && self.wave.mode.top != wave::Top::Capture {
+            return Shift::Unfit("it captures edges of a pin");
+        }
+        if (0..self.outputs.len()).any(|at| self.wave.is_connected(at)) {
+            return Shift::Unfit("it drives pins");
+        }
+        let Some(left) = self.wave.to_flags(self.enabled) else {
+            return Shift::Unfit("it counts up and down");
+        };
+        let counts = part_of(left, part, of);
+        self.wave.move_on(counts as u16);
+        self.show(cx);
+        Shift::Earlier(counts.saturating_mul(divisor))
     }
 }
 

@@ -60,6 +60,14 @@ impl DownCounter {
         self.since = now;
     }
 
+    /// Goes down by so many steps at once, no further than to 0, which is not coming to it. Returns
+    /// the core cycles that they would have taken.
+    pub(in crate::devices) fn skip(&mut self, steps: u32) -> u64 {
+        let steps = steps.min(self.value);
+        self.value -= steps;
+        u64::from(steps).saturating_mul(self.step)
+    }
+
     /// Starts or stops it, `step` core cycles a step; call [`advance`](Self::advance) before.
     pub(in crate::devices) fn run(&mut self, on: bool, step: u64, now: u64) {
         let step = step.max(1);

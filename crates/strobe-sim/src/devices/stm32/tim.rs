@@ -20,6 +20,7 @@ mod counter;
 mod features;
 mod registers;
 mod run;
+mod shift;
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,7 @@ use counter::{Counter, Mode};
 use features::Features;
 
 use crate::devices::common::register::{self, bit};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, ShiftedTimer, Size};
 use crate::kernel::signal::SignalId;
 
 /// Bits of CR1.
@@ -282,6 +283,10 @@ impl Device for Timer {
 
     fn counts(&self) -> bool {
         true
+    }
+
+    fn shifted_timer(&mut self) -> Option<&mut dyn ShiftedTimer> {
+        Some(self)
     }
 
     fn event(&mut self, cx: &mut Context) {

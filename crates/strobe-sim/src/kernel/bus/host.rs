@@ -7,7 +7,7 @@ use super::{Bus, Slot};
 use crate::kernel::device::analog::Analog;
 use crate::kernel::device::ethernet::Backend;
 use crate::kernel::device::part::{Edge, Shown};
-use crate::kernel::device::{DeviceId, SerialFrame};
+use crate::kernel::device::{DeviceId, SerialFrame, Shift};
 use crate::kernel::signal::{PinEdge, SignalId};
 
 /// What has reached the outside since somebody last looked.
@@ -57,6 +57,23 @@ impl Bus {
             Some(())
         });
         self.settle();
+    }
+
+    /// The timers that can be shifted, in the board file's order.
+    pub fn shifted_timers(&mut self) -> Vec<DeviceId> {
+        let all = 0..self.slots.len();
+        let is = |at: &usize| {
+            self.call(*at, |device, _| device.shifted_timer().is_some()).unwrap_or(false)
+        };
+        all.filter(is).map(|at| DeviceId(at as u8)).collect()
+    }
+
+    /// Shifts a timer by `part` of `of` of what is left until its next interrupt.
+    pub fn shift_timer(&mut self, id: DeviceId, part: u32, of: u32) -> Shift {
+        let shifted = self
+            .call(id.0 as usize, |device, cx| Some(device.shifted_timer()?.shift(part, of, cx)));
+        self.settle();
+        shifted.flatten().unwrap_or(Shift::Idle)
     }
 
     /// Programs an AVR's fuses before a run: low, high and extended byte. Returns what they mean,

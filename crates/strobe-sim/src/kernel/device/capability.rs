@@ -117,3 +117,28 @@ pub trait NetworkEnd {
     /// A frame comes in from the host.
     fn host_frame(&mut self, frame: Vec<u8>, cx: &mut Context);
 }
+
+/// What became of the wish to shift a timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shift {
+    /// It does not run, or asks for no interrupts.
+    Idle,
+    /// Its next interrupt comes so many core cycles earlier, and all later ones do.
+    Earlier(u64),
+    /// It is left as it is, for a shift would do more than that.
+    Unfit(&'static str),
+}
+
+/// Counts towards interrupts of its own, and can be moved on: as if it had been started a little
+/// earlier. Firmware that reads the count sees time jump forwards, and never back.
+pub trait ShiftedTimer {
+    /// Moves the count on by `part` of `of` of what is left until the next interrupt; none is left
+    /// out and none comes at once.
+    fn shift(&mut self, part: u32, of: u32, cx: &mut Context) -> Shift;
+}
+
+/// A part of what is left, in steps of the counter: less than all of it.
+pub(crate) fn part_of(left: u64, part: u32, of: u32) -> u64 {
+    let all = u128::from(left) * u128::from(part) / u128::from(of.max(1));
+    u64::try_from(all).unwrap_or(u64::MAX).min(left.saturating_sub(1))
+}

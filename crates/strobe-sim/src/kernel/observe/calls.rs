@@ -181,13 +181,29 @@ impl CallTree {
 
     /// Keeps what each call of these functions costs, given by index into the list given to
     /// [`CallTree::new`]; call it before the run. No more than [`MOST`](super::per_call::MOST).
-    pub fn choose(&mut self, functions: &[u32]) {
-        self.chosen = Chosen::new(functions, self.active);
+    /// `with_spans` keeps when each call was, too.
+    pub fn choose(&mut self, functions: &[u32], with_spans: bool) {
+        self.chosen = Chosen::new(functions, self.active, with_spans);
     }
 
     /// The calls of the chosen functions, in their order.
     pub fn per_call(&self) -> &[PerCall] {
         &self.chosen.all
+    }
+
+    /// Whose chain a node is part of.
+    pub fn owner(&self, node: u32) -> Who {
+        let mut at = node as usize;
+        loop {
+            match self.nodes[at].kind {
+                NodeKind::Thread(thread) => return Who::Thread(thread),
+                NodeKind::Exception(exception) => return Who::Handler(exception),
+                NodeKind::Function(_) | NodeKind::Unknown => match self.nodes[at].parent {
+                    Some(parent) => at = parent as usize,
+                    None => return Who::Thread(0),
+                },
+            }
+        }
     }
 
     /// The board stands at `pc` before its first instruction: the tree starts there.

@@ -10,6 +10,20 @@ use super::calls::Now;
 /// Functions that can be chosen at most: one bit each.
 pub const MOST: usize = 64;
 
+/// Whole calls of a function that are kept with their times, at most.
+pub const MOST_SPANS: usize = 1 << 20;
+
+/// A whole call: its node, and the cycles of its entry and its return.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallSpan {
+    /// The node that it began in.
+    pub node: u32,
+    /// The cycle of its entry.
+    pub begin: u64,
+    /// The cycle of its return.
+    pub end: u64,
+}
+
 /// The calls of one function.
 #[derive(Debug, Clone, Default)]
 pub struct PerCall {
@@ -30,6 +44,9 @@ pub struct PerCall {
     pub parts: u64,
     /// Cycles of these with callees, as far as seen.
     pub part_cycles: u64,
+    /// When each whole call was, up to [`MOST_SPANS`] of them in the order of their returns, if
+    /// that is to be kept.
+    pub spans: Option<Vec<CallSpan>>,
 }
 
 /// A call.
@@ -87,9 +104,11 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    pub(super) fn new(functions: &[u32], active: bool) -> Self {
+    pub(super) fn new(functions: &[u32], active: bool, with_spans: bool) -> Self {
         let functions = functions.iter().take(MOST);
-        let all = functions.map(|&function| PerCall { function, ..PerCall::default() });
+        let spans = || with_spans.then(Vec::new);
+        let all =
+            functions.map(|&function| PerCall { function, spans: spans(), ..PerCall::default() });
         Chosen { all: all.collect(), active, epoch: 0 }
     }
 
@@ -162,6 +181,9 @@ impl Chosen {
         chosen.with_callees.add(call.with_callees);
         chosen.alone.add(call.alone);
         chosen.elapsed.add(call.elapsed);
+        if let Some(spans) = chosen.spans.as_mut().filter(|spans| spans.len() < MOST_SPANS) {
+            spans.push(CallSpan { node: call.node, begin: call.begin, end: cycle });
+        }
         if chosen.worst.is_none_or(|worst| worst.with_callees < call.with_callees) {
             chosen.worst = Some(call);
         }

@@ -2,6 +2,7 @@
 
 mod accesses;
 mod blocks;
+mod each;
 mod findings;
 mod line;
 mod places;
@@ -26,6 +27,7 @@ use super::inspect::Inspection;
 use super::replay::{Block, How, Shadow};
 use super::sampling::Sampler;
 use crate::simulated::record::exception_label;
+pub(super) use each::Calls;
 use places::Places;
 use sites::Sites;
 
@@ -45,6 +47,8 @@ pub(super) struct Seen<'a> {
     pub sampler: Option<&'a Sampler>,
     /// From which cycle to which each window was, if there are any marks.
     pub windows: Option<&'a [(u64, u64)]>,
+    /// The calls of chosen functions.
+    pub calls: Vec<Calls>,
     /// Cycles of the run.
     pub end: u64,
     /// Names of threads by number.
@@ -144,9 +148,12 @@ pub(super) fn heaps(seen: &Seen) -> Heaps {
         sections: Vec::new(),
     };
     balances(seen, &mut out);
+    out.findings.extend(each::finding(seen));
     let sections = [
         windows::windows(seen),
         windows::by_site(seen, &sites),
+        each::windows(seen),
+        each::calls(seen),
         Some(tables::calls(seen)),
         sites.table(seen),
         accesses::by_site(seen, &sites),

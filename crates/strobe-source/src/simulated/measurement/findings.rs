@@ -8,9 +8,10 @@ use crate::simulated::extremes;
 /// The gravest first.
 pub(super) fn findings(record: &Record) -> Vec<Finding> {
     let mut out: Vec<Finding> = record.fault.iter().map(fault).collect();
-    out.extend(record.warnings.iter().map(|warning| Finding {
-        count: warning.count,
-        ..Finding::new(Severity::Warning, &warning.code, &warning.text)
+    out.extend(record.warnings.iter().map(|warning| {
+        let is_note = warning.code == "phase-shifted";
+        let severity = if is_note { Severity::Note } else { Severity::Warning };
+        Finding { count: warning.count, ..Finding::new(severity, &warning.code, &warning.text) }
     }));
     out.extend(super::calls::finding(record));
     out.extend(unmodelled(record));

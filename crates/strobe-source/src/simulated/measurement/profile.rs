@@ -61,6 +61,7 @@ impl Builder {
             name: profile.functions.iter().map(|f| f.name.clone()).collect(),
             address: profile.functions.iter().map(|f| address(f.address.as_ref()?)).collect(),
             file: profile.functions.iter().map(|f| f.file).collect(),
+            ..Functions::default()
         };
         self.out.merged_calls = profile.tree_cut;
         profile.addresses.iter().for_each(|sample| self.location(sample));

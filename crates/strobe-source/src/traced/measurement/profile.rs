@@ -49,6 +49,7 @@ fn profile(record: &Record, traced: &Traced) -> Profile {
         name: from.functions.iter().map(|f| f.name.clone()).collect(),
         address: from.functions.iter().map(|f| f.address.as_ref()?.parse().ok()).collect(),
         file: from.functions.iter().map(|f| f.file).collect(),
+        ..Functions::default()
     };
     let address = from.addresses.iter().map(|s| Some(Address(s.address.into())));
     let mut locations = Locations {

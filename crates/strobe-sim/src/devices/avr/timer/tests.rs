@@ -1,5 +1,6 @@
 //! Timers as firmware and a logic analyser see them, on the boards that have them.
 
+use crate::kernel::device::Shift;
 use crate::rig::Rig;
 
 const TCCR0A: u16 = 0x44;
@@ -161,4 +162,32 @@ fn the_small_part_has_all_flags_in_one_register() {
     write(&mut rig, &[(0x49, 9), (0x4a, 2), (0x53, 1), (0x59, 0x10)]);
     assert_eq!(rig.run_to_irq(10, 1000), Some(10));
     assert_eq!(rig.bus.io_read(0x58) & 0x12, 0x10);
+}
+
+#[test]
+fn a_shifted_timer_keeps_its_period() {
+    let mut rig = uno();
+    let timer = rig.bus.device_named("TIMER1").expect("the board has one");
+    assert_eq!(rig.bus.shift_timer(timer, 1, 2), Shift::Idle);
+    write(&mut rig, &[(OCR1AH, 0x1f), (OCR1AL, 0xff), (TIMSK1, 2), (TCCR1B, 9)]);
+    rig.run_to(2192);
+    // Half of what is left up to 8191.
+    assert_eq!(rig.bus.shift_timer(timer, 1, 2), Shift::Earlier(2999));
+    for n in 1..4 {
+        assert_eq!(rig.run_to_irq(TIMER1_COMPA, 100_000), Some(8192 * n - 2999));
+        rig.bus.acknowledge(TIMER1_COMPA as u16);
+    }
+    // Toggles its pin.
+    write(&mut rig, &[(TCCR1A, 0x40)]);
+    assert!(matches!(rig.bus.shift_timer(timer, 1, 2), Shift::Unfit(_)));
+}
+
+#[test]
+fn an_overflow_in_fast_pwm_without_a_pin_is_shifted_as_arduinos_clock_is() {
+    let mut rig = uno();
+    let timer = rig.bus.device_named("TIMER0").expect("the board has one");
+    write(&mut rig, &[(TCCR0A, 3), (TIMSK0, 1), (TCCR0B, 3)]);
+    rig.run_to(64);
+    assert_eq!(rig.bus.shift_timer(timer, 1, 2), Shift::Earlier(127 * 64));
+    assert_eq!(rig.run_to_irq(TIMER0_OVF, 100_000), Some((256 - 127) * 64));
 }

@@ -251,6 +251,26 @@ impl Wave {
         compares | overflow | capture
     }
 
+    /// Clocks to the next one of which a flag may be raised, or to the end of the period if that
+    /// comes first; none where the counter goes up and down.
+    pub(super) fn to_flags(&self, flags: u8) -> Option<u64> {
+        if self.mode.both_ways() {
+            return None;
+        }
+        let compares = (0..self.channels.len())
+            .filter(|at| flags & OVERFLOW << (1 + at) != 0)
+            .map(|at| self.channels[at].compare);
+        // Beyond its top it goes on to the end of its range.
+        let end = if self.count <= self.top() { self.top() } else { self.max };
+        let next = compares.filter(|value| *value >= self.count).fold(end, u16::min);
+        Some(u64::from(next - self.count))
+    }
+
+    /// The counter moves on, short of what [`to_flags`](Self::to_flags) gives.
+    pub(super) fn move_on(&mut self, counts: u16) {
+        self.count += counts;
+    }
+
     fn period(&self) -> u64 {
         let top = u64::from(self.top());
         if self.mode.both_ways() { 2 * top.max(1) } else { top + 1 }

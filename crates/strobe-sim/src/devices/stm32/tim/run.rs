@@ -10,7 +10,7 @@ use crate::kernel::device::Context;
 
 impl Timer {
     /// Core cycles per tick of the counter.
-    fn tick(&self) -> u64 {
+    pub(super) fn tick(&self) -> u64 {
         self.divider * (u64::from(self.prescaler) + 1)
     }
 
@@ -159,7 +159,7 @@ impl Timer {
 
     /// Where in the period a channel's flag is set: as above, but in the center modes only the
     /// direction that CMS selects, and 0 and the top in either.
-    fn flag_positions(&self, channel: usize) -> [Option<i64>; 2] {
+    pub(super) fn flag_positions(&self, channel: usize) -> [Option<i64>; 2] {
         let channel = &self.channels[channel];
         if !channel.is_output() {
             return [None, None];

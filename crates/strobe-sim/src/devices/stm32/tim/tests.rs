@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::kernel::device::Size;
+use crate::kernel::device::{Shift, Size};
 use crate::rig::{Rig, apb_device};
 
 const BASE: u32 = 0x4000_0400;
@@ -430,5 +430,70 @@ proptest! {
             rig.run_to(now);
             prop_assert_eq!(rig.bus.now, now);
         }
+    }
+}
+
+/// By `part` of `of` of what is left until its next interrupt.
+fn shift(rig: &mut Rig, part: u32, of: u32) -> Shift {
+    let id = rig.bus.device_named("TIM3").expect("the rig has one");
+    rig.bus.shift_timer(id, part, of)
+}
+
+#[test]
+fn a_shifted_timer_keeps_its_period_and_leaves_nothing_out() {
+    let mut rig = timer(GENERAL);
+    rig.write32(PSC, 7);
+    rig.write32(ARR, 999);
+    rig.write32(EGR, 1);
+    rig.write32(SR, 0);
+    assert_eq!(shift(&mut rig, 1, 2), Shift::Idle, "it does not run");
+    rig.write32(DIER, 1);
+    rig.write32(CR1, 1);
+    rig.run_to(4001);
+    // Half of the 500 ticks of 8 cycles that are left.
+    assert_eq!(shift(&mut rig, 1, 2), Shift::Earlier(2000));
+    assert_eq!(rig.read32(CNT), 750);
+    let cycles: Vec<u64> = interrupts(&mut rig, 3).iter().map(|(cycle, _)| *cycle).collect();
+    assert_eq!(cycles, [6001, 14001, 22001]);
+}
+
+/// The next interrupt is that of a compare value; a shift ends before it.
+#[test]
+fn a_shift_is_short_of_the_next_compare_value() {
+    let mut rig = timer(GENERAL);
+    rig.write32(ARR, 999);
+    rig.write32(EGR, 1);
+    rig.write32(SR, 0);
+    rig.write32(CCR1, 100);
+    rig.write32(DIER, 0b11);
+    rig.write32(CR1, 1);
+    rig.run_to(1);
+    assert_eq!(shift(&mut rig, 63, 64), Shift::Earlier(98));
+    assert_eq!(interrupts(&mut rig, 2), [(3, 0b10), (903, 0b01)]);
+}
+
+#[test]
+fn a_timer_that_does_more_than_interrupt_is_left_as_it_is() {
+    for (register, value, word) in [
+        (CR1, 0b1001, "one period"),
+        (DIER, 0x101, "DMA"),
+        (CCER, 1, "drives"),
+        // Input TI1, enabled.
+        (CCMR1, 1, "captures"),
+    ] {
+        let mut rig = timer(GENERAL);
+        rig.write32(ARR, 999);
+        rig.write32(DIER, 1);
+        rig.write32(CR1, 1);
+        if word == "captures" {
+            rig.write32(CCMR1, 1);
+            rig.write32(CCER, 1);
+        }
+        rig.write32(register, value);
+        rig.run_to(100);
+        let count = rig.read32(CNT);
+        let Shift::Unfit(why) = shift(&mut rig, 1, 2) else { panic!("{word}") };
+        assert!(why.contains(word), "{why}");
+        assert_eq!(rig.read32(CNT), count);
     }
 }
