@@ -1,4 +1,4 @@
-//! How much of a stack was never written, by the word that the system has filled it with before use.
+//! How much of a stack was never written, by the word that the system has filled it with before.
 //!
 //! Many systems paint their stacks (FreeRTOS with `0xa5a5a5a5`, ChibiOS with `0x55555555`, Zephyr
 //! with `0xaaaaaaaa`, NuttX with `0xdeadbeef`) and look later how far the paint has gone. That is a

@@ -251,8 +251,8 @@ impl<O: Observer> Machine<O> {
         either!(self, m => m.finish_sending(limit));
     }
 
-    /// Shifts a timer's interrupts against the program from now on, by `part` of `of` of what is left
-    /// until the next one.
+    /// Shifts a timer's interrupts against the program from now on, by `part` of `of` of what is
+    /// left until the next one.
     pub fn shift_timer(&mut self, device: DeviceId, part: u32, of: u32) -> Shift {
         either!(self, m => m.shift_timer(device, part, of))
     }

@@ -132,12 +132,14 @@ fn text(answer: &Answer) -> String {
     format!("{}{rows}({n} row{s})\n", line(&answer.columns))
 }
 
+/// Lines end as everywhere in a pipe: what goes out shows a carriage return as `\r`, for a terminal
+/// obeys it.
 fn csv(answer: &Answer) -> String {
     let quoted = |text: &str| match text.contains(['"', ',', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.to_owned(),
     };
-    let line = |cells: Vec<String>| cells.join(",") + "\r\n";
+    let line = |cells: Vec<String>| cells.join(",") + "\n";
     let names = line(answer.columns.iter().map(|name| quoted(name)).collect());
     let row = |row: &Vec<Value>| line(row.iter().map(|value| quoted(&shown(value))).collect());
     names + &answer.rows.iter().map(row).collect::<String>()
@@ -180,7 +182,7 @@ mod tests {
             ],
         };
         assert_eq!(text(&answer), "item      n\na, \"b\"   12\n        0.5\n(2 rows)\n");
-        assert_eq!(csv(&answer), "item,n\r\n\"a, \"\"b\"\"\",12\r\n,0.5\r\n");
+        assert_eq!(csv(&answer), "item,n\n\"a, \"\"b\"\"\",12\n,0.5\n");
         let read: serde_json::Value = serde_json::from_str(&json(&answer)).expect("JSON");
         assert_eq!(read[1]["n"], 0.5);
         assert!(read[1]["item"].is_null());

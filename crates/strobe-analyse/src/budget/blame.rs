@@ -246,8 +246,8 @@ fn largest(sums: BTreeMap<String, i64>) -> Vec<Share> {
 }
 
 /// Those that changed with what they were: first those that grew, the most of them first, then
-/// those that shrank. Functions that are new were 0 and those that are gone are 0. Of a baseline that is not `complete`, one that is not
-/// among them is not known to be new.
+/// those that shrank. Functions that are new were 0 and those that are gone are 0. Of a
+/// baseline that is not `complete`, one that is not among them is not known to be new.
 pub fn changes(now: &[Share], before: &BTreeMap<String, i64>, complete: bool) -> Vec<Share> {
     let mut changed: Vec<Share> = Vec::new();
     for share in now {

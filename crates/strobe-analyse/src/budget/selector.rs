@@ -53,8 +53,8 @@ pub enum Selector {
         /// Which figure of it.
         of: Statistic,
     },
-    /// What a function and all that it calls have of a measure, in the profile of a section; nothing
-    /// of a function that ran and is not in that profile.
+    /// What a function and all that it calls have of a measure, in the profile of a section;
+    /// nothing of a function that ran and is not in that profile.
     Below {
         /// The section.
         section: String,

@@ -12,7 +12,7 @@ const ABOUT: f64 = 0.5;
 /// The part of a function's sequences of instructions that the other one has to have.
 const WITHIN: f64 = 0.3;
 
-/// What became of a function that is on one side alone, if it is a part of another one on the other.
+/// What became of a function that is on one side alone, if on the other it is a part of another.
 pub(super) fn state(sides: &[Side; 2], all: &[Match], alone: &Match) -> Option<String> {
     let ([new, old], at, words) = match (alone.a, alone.b) {
         (None, Some(at)) => ([1, 0], at, ["new: split from", "less"]),

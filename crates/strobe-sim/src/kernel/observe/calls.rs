@@ -689,6 +689,9 @@ impl Observer for CallTree {
                 _ => self.threads.reaches(owner, point.sp, in_handler, bus),
             };
         if let Some(news) = news.filter(|_| reaches) {
+            if owner == 0 && !in_handler {
+                marks.settle(point.stack);
+            }
             self.mark(owner, news, &point, bus);
         }
         if let Some(marks) = &self.marks {

@@ -78,13 +78,17 @@ impl Marks {
     pub(super) fn owner(&mut self, point: &StackPoint, current: usize, in_handler: bool) -> usize {
         if !in_handler {
             self.is_process = point.stack == Stack::Process;
-            self.has_left |= self.is_process && current == 0;
         }
         match in_handler && self.is_process {
             true if self.has_left => HANDLERS,
             true => 0,
             false => current,
         }
+    }
+
+    /// The code from reset is on this stack for certain, not in the middle of starting a thread.
+    pub(super) fn settle(&mut self, stack: Stack) {
+        self.has_left |= stack == Stack::Process;
     }
 
     /// Whether a stack pointer can be of the stack that only handlers use.

@@ -469,7 +469,9 @@ fn a_shift_is_short_of_the_next_compare_value() {
     rig.write32(CR1, 1);
     rig.run_to(1);
     assert_eq!(shift(&mut rig, 63, 64), Shift::Earlier(98));
-    assert_eq!(interrupts(&mut rig, 2), [(3, 0b10), (903, 0b01)]);
+    // Channels that ask for no interrupt have flags of their own.
+    let asked = interrupts(&mut rig, 2).into_iter().map(|(cycle, flags)| (cycle, flags & 0b11));
+    assert_eq!(asked.collect::<Vec<_>>(), [(3, 0b10), (903, 0b01)]);
 }
 
 #[test]

@@ -149,8 +149,8 @@ pub(super) fn windows(seen: &Seen) -> Option<Section> {
     }
     let distributions = distributions_of("window", &deeds).collect();
     let content = Content::Distributions(Distributions { distributions });
-    let title = "heap in windows: what each allocates, the most live bytes in it (peak), and by how \
-                 many they have grown at its end (left)";
+    let title = "heap in windows: what each allocates, the most live bytes in it (peak), and by \
+                 how many they have grown at its end (left)";
     Some(section("heap-in-windows", title, content))
 }
 
