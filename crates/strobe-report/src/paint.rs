@@ -21,9 +21,26 @@ pub(crate) enum Paint {
     Warn,
     /// What went wrong.
     Bad,
+    /// Of several that belong apart, one.
+    Group(u8),
 }
 
+/// The colours of groups, in turn.
+const GROUPS: [AnsiColor; 6] = [
+    AnsiColor::Cyan,
+    AnsiColor::Green,
+    AnsiColor::Yellow,
+    AnsiColor::Magenta,
+    AnsiColor::Blue,
+    AnsiColor::Red,
+];
+
 impl Paint {
+    /// The paint of the group with a number.
+    pub(crate) fn of_group(number: usize) -> Self {
+        Paint::Group((number % GROUPS.len()) as u8)
+    }
+
     fn ansi(self) -> Ansi {
         let colour = |c: AnsiColor| Ansi::new().fg_color(Some(c.into()));
         match self {
@@ -34,15 +51,17 @@ impl Paint {
             Paint::Idle => colour(AnsiColor::Blue),
             Paint::Warn => colour(AnsiColor::Yellow),
             Paint::Bad => colour(AnsiColor::Red).bold(),
+            Paint::Group(number) => colour(GROUPS[usize::from(number) % GROUPS.len()]),
         }
     }
 
     /// Every escape sequence that painted text may have.
     pub(crate) fn codes() -> Vec<String> {
-        let paints =
+        let meanings =
             [Paint::Strong, Paint::Faint, Paint::Hot, Paint::Idle, Paint::Warn, Paint::Bad];
+        let paints = meanings.into_iter().chain((0..GROUPS.len()).map(Paint::of_group));
         let both = |paint: Paint| [format!("{}", paint.ansi()), format!("{:#}", paint.ansi())];
-        let mut codes: Vec<String> = paints.into_iter().flat_map(both).collect();
+        let mut codes: Vec<String> = paints.flat_map(both).collect();
         codes.sort();
         codes.dedup();
         // The longest that fits is the one that was written.

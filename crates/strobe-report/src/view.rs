@@ -21,6 +21,7 @@ mod tests;
 mod text;
 mod timeline;
 mod tree;
+mod treemap;
 mod verdict;
 
 use std::io::{self, Write};
@@ -44,6 +45,8 @@ pub struct Selection {
     pub top: usize,
     /// The call tree, if wanted.
     pub tree: Option<Tree>,
+    /// The call tree as areas.
+    pub treemap: bool,
     /// Profiles also by instruction, where the measurement has its own disassembly.
     pub instructions: bool,
     /// Functions to show instruction by instruction, from the measurement's own disassembly.
@@ -65,6 +68,7 @@ impl Default for Selection {
             measure: None,
             top: 20,
             tree: None,
+            treemap: false,
             instructions: false,
             annotate: Vec::new(),
             histograms: false,

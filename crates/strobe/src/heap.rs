@@ -75,6 +75,9 @@ pub struct Args {
     /// Print the call tree as well.
     #[arg(long)]
     tree: bool,
+    /// Draw the call tree as areas.
+    #[arg(long)]
+    treemap: bool,
     #[command(flatten)]
     setup: Setup,
     #[command(flatten)]
@@ -197,6 +200,7 @@ fn of_heaps(measurement: &mut Measurement) {
 fn shown(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {
     known_measure(&measurement, args.measure.as_deref())?;
     let mut selection = show::selection(&args.result, args.by, args.tree, Vec::new());
+    selection.treemap = args.treemap;
     selection.measure.clone_from(&args.measure);
     selection.without.extend(DETAILS.map(str::to_owned));
     args.result.measurement(&measurement, &selection)?;

@@ -67,6 +67,9 @@ pub struct Args {
     /// Print samples by thread and handler, then by function, as a tree.
     #[arg(long)]
     tree: bool,
+    /// Draw the tree as areas.
+    #[arg(long)]
+    treemap: bool,
     #[command(flatten)]
     result: Wanted,
     #[command(flatten)]
@@ -188,7 +191,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// A measurement, whoever wrote it.
 fn measured(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {
     let measurement = show::part_of(measurement, args.thread.as_deref())?;
-    let selection = show::selection(&args.result, args.by, args.tree, args.annotate.clone());
+    let mut selection = show::selection(&args.result, args.by, args.tree, args.annotate.clone());
+    selection.treemap = args.treemap;
     args.result.measurement(&measurement, &selection)?;
     args.log.add(&measurement)?;
     Ok(ExitCode::SUCCESS)

@@ -17,6 +17,7 @@ Examples:
   strobe size firmware.elf
   strobe size firmware.elf --map firmware.map --by archive
   strobe size firmware.elf --by file --top 0
+  strobe size firmware.elf --treemap
   strobe size firmware.elf --by support
   strobe size firmware.elf --why _printf_float
   strobe size new.elf --against old.elf
@@ -52,10 +53,13 @@ pub struct Args {
     /// Print the tree of directories, files and symbols as well.
     #[arg(long)]
     tree: bool,
+    /// Draw directories, files and symbols as areas, as large as their bytes.
+    #[arg(long)]
+    treemap: bool,
     /// Show why a symbol is there: the shortest ways to it from where the program is entered, what
     /// refers to it, and the bytes that go with each reference. A name, or an address (0x8000123).
     #[arg(long, value_name = "SYMBOL")]
-    #[arg(conflicts_with_all = ["against", "by", "ram", "tree", "log"])]
+    #[arg(conflicts_with_all = ["against", "by", "ram", "tree", "treemap", "log"])]
     why: Option<String>,
     /// Another build, or its measurement: what grew, shrank, appeared and went since then.
     #[arg(long, value_name = "FILE")]
@@ -222,13 +226,14 @@ fn selection(
         return Err(exit::usage(format!("no rows by {rows}: {}", args.by.missing())));
     }
     let mut sections = vec!["regions", "layers", rows];
-    if args.tree {
+    if args.tree || args.treemap {
         sections.push("profile");
     }
     let overview = || sections.into_iter().map(str::to_owned).collect();
     Ok(strobe_report::text::Selection {
         measure: args.ram.then(|| "ram".to_owned()),
         tree: args.tree.then(Tree::default),
+        treemap: args.treemap,
         sections: Some(selection.sections.clone().unwrap_or_else(overview)),
         ..selection
     })

@@ -12,7 +12,7 @@ use strobe_model::measurement::{self, Address, Measure, Measurement, Profile, Se
 use super::causes::{figure, figure_of, strip, whole_of};
 use super::figure::{amount_spread, interval, plain, share};
 use super::text::notes;
-use super::{Page, View, balance, tree};
+use super::{Page, View, balance, tree, treemap};
 use crate::number::{grouped, ratio};
 use crate::paint::Paint;
 use crate::table::{Cell, MATTERS, Table};
@@ -43,6 +43,9 @@ impl View for Flat<'_> {
         notes(self.section, page, out)?;
         if let Some(tree) = page.selection.tree {
             tree::write(tree, profile, measure, page, out)?;
+        }
+        if page.selection.treemap {
+            treemap::write(profile, measure, page, out)?;
         }
         let instructions = page.selection.instructions && by != By::Address;
         if instructions && page.measurement.table("disassembly").is_some() {

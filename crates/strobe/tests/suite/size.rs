@@ -74,3 +74,28 @@ fn two_builds_are_compared_by_symbol() {
     let same = strobe(&["size", &new, "--against", &new, "--format", "measurement"]);
     assert_eq!(same.code, 0, "{}", same.stderr);
 }
+
+#[test]
+fn a_treemap_is_as_wide_as_the_report_and_names_what_is_large() {
+    let ran = strobe(&["size", "--treemap", &prebuilt("floaty")]);
+    let map = ran.stdout.split("treemap: ").nth(1).expect("a map");
+    assert!(map.starts_with("21,560 bytes stored in flash;"), "{map}");
+    for named in ["_dtoa_r", "3,856  17.9 %", "stdlib/  7,632", "others"] {
+        assert!(map.contains(named), "{map}");
+    }
+    let is_box = |line: &&str| line.starts_with(['│', '├', '╞', '┌', '╒', '└']);
+    let lines: Vec<&str> = map.lines().filter(is_box).collect();
+    assert!(lines.len() > 30, "{map}");
+    for line in lines {
+        assert_eq!(line.chars().count(), 100, "{line}");
+    }
+}
+
+#[test]
+fn a_measurement_that_was_stored_is_drawn_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let stored = folder.path().join("size.measurement").display().to_string();
+    strobe(&["size", &prebuilt("floaty"), "-o", &stored]);
+    let ran = strobe(&["report", "--treemap", &stored]);
+    assert!(ran.stdout.contains("treemap: 21,560 bytes"), "{}", ran.stdout);
+}
