@@ -3,7 +3,8 @@
 //! GCC describes no epilogues of Thumb-1 functions, and the exception index tables describe none at
 //! all: between the instruction that frees a frame and the return, tables find the caller in the
 //! wrong place. What is left of a function then is a few instructions without a choice, so they are
-//! carried out. Anything else (a store, a call, a condition) and there is no answer here.
+//! carried out; what they compute is not. Anything else (a store, a call, a condition) and there is
+//! no answer here.
 
 use crate::constants::thumb_expand_imm;
 use crate::firmware::Firmware;
@@ -21,12 +22,17 @@ pub(crate) fn follow(
     registers: &mut [u32; 16],
     read: &mut impl FnMut(u32) -> Option<u32>,
 ) -> Option<u32> {
-    let mut walk = Walk { firmware, core: *registers, is_popped: [false; 16], read };
+    let mut walk =
+        Walk { firmware, core: *registers, is_popped: [false; 16], is_result: [false; 16], read };
     let mut at = walk.core[PC] & !1;
     for _ in 0..MOST_STEPS {
         match walk.step(at)? {
             Next::At(next) => at = next,
             Next::Back(to) => {
+                // What the caller expects to find must be there.
+                if walk.is_result[4..12].contains(&true) {
+                    return None;
+                }
                 *registers = walk.core;
                 registers[PC] = to;
                 return Some(to);
@@ -48,6 +54,8 @@ struct Walk<'a, R> {
     core: [u32; 16],
     /// Registers that have come off the stack.
     is_popped: [bool; 16],
+    /// Registers that hold results, which nothing here computes.
+    is_result: [bool; 16],
     read: &'a mut R,
 }
 
@@ -69,13 +77,15 @@ impl<R: FnMut(u32) -> Option<u32>> Walk<'_, R> {
             _ if matches!(n, 0xbf00 | 0x46c0) => next,
             // MOV of a low register.
             0x00 if n >> 6 == 0 => {
-                self.core[low(0)] = self.core[low(3)];
+                self.moves(low(0), low(3));
                 next
             }
-            0x20..=0x27 => {
-                self.core[low(8)] = n & 0xff;
-                next
-            }
+            // Shifts, additions, other arithmetic on low registers, REV and its kin.
+            0x00..=0x1f | 0x40..=0x43 | 0xba => self.result(low(0)).and(next),
+            // LDR from the stack.
+            0x98..=0x9f => self.load(low(8), (n & 0xff) * 4).and(next),
+            // MOV and SUB of a number.
+            0x20..=0x27 | 0x38..=0x3f => self.result(low(8)).and(next),
             // ADD of a number to a frame pointer.
             0x30..=0x37 => {
                 self.core[low(8)] = self.core[low(8)].wrapping_add(n & 0xff);
@@ -85,10 +95,10 @@ impl<R: FnMut(u32) -> Option<u32>> Walk<'_, R> {
                 let (to, from) = (low(0) | (n >> 4 & 8) as usize, (n >> 3 & 15) as usize);
                 match (to, from) {
                     (_, PC) => None,
+                    (SP, _) if self.is_result[from] => None,
                     (PC, _) => self.jump(from),
                     _ => {
-                        self.core[to] = self.core[from];
-                        self.is_popped[to] = self.is_popped[from];
+                        self.moves(to, from);
                         next
                     }
                 }
@@ -110,6 +120,21 @@ impl<R: FnMut(u32) -> Option<u32>> Walk<'_, R> {
             // POP.W, and LDR from the stack with the increment.
             (0xe8bd, list) if list & 1 << SP == 0 => self.pop(list, next),
             (0xf85d, load) if load & 0xfff == 0xb04 => self.pop(1 << (load >> 12), next),
+            // LDRD of two registers from the stack, the second form with the increment.
+            (0xe9dd | 0xe8fd, load) => {
+                let bytes = (load & 0xff) * 4;
+                let at = if first == 0xe9dd { bytes } else { 0 };
+                self.load((load >> 12) as usize, at)?;
+                self.load((load >> 8 & 15) as usize, at + 4)?;
+                let freed = if first == 0xe9dd { 0 } else { bytes };
+                self.core[SP] = self.core[SP].wrapping_add(freed);
+                Some(Next::At(next))
+            }
+            // Arithmetic with a shifted register, CLZ and its kin.
+            _ if matches!(first >> 9, 0x75) || first & 0xfff0 == 0xfab0 => {
+                self.result((second >> 8 & 15) as usize)?;
+                Some(Next::At(next))
+            }
             // ADD.W and ADDW to the stack pointer.
             (0xf10d | 0xf50d | 0xf20d | 0xf60d, add) if add & 0x8f00 == 0x0d00 => {
                 let number = (first >> 10 & 1) << 11 | (add >> 12 & 7) << 8 | add & 0xff;
@@ -149,6 +174,10 @@ impl<R: FnMut(u32) -> Option<u32>> Walk<'_, R> {
     /// BX or MOV to PC: back, if the register has the return address, else to another function that
     /// returns for this one.
     fn jump(&mut self, register: usize) -> Option<Next> {
+        // Computed: a jump table.
+        if self.is_result[register] {
+            return None;
+        }
         let to = match register == LR || self.is_popped[register] {
             true => self.core[register],
             false => self.core[LR],
@@ -156,10 +185,38 @@ impl<R: FnMut(u32) -> Option<u32>> Walk<'_, R> {
         Some(Next::Back(to))
     }
 
+    fn moves(&mut self, to: usize, from: usize) {
+        self.core[to] = self.core[from];
+        self.is_popped[to] = self.is_popped[from];
+        self.is_result[to] = self.is_result[from];
+    }
+
+    /// A register gets a result: which, does not matter, unless somebody needs it.
+    fn result(&mut self, register: usize) -> Option<()> {
+        if register >= SP {
+            return None;
+        }
+        self.is_result[register] = true;
+        self.is_popped[register] = false;
+        Some(())
+    }
+
+    /// A register is loaded from so many bytes above the stack pointer.
+    fn load(&mut self, register: usize, offset: u32) -> Option<()> {
+        if register == SP || register == PC {
+            return None;
+        }
+        self.core[register] = (self.read)(self.core[SP].wrapping_add(offset))?;
+        self.is_popped[register] = true;
+        self.is_result[register] = false;
+        Some(())
+    }
+
     fn pop(&mut self, list: u32, next: u32) -> Option<Next> {
         for register in (0..16).filter(|register| list >> register & 1 == 1) {
             self.core[register] = (self.read)(self.core[SP])?;
             self.is_popped[register] = true;
+            self.is_result[register] = false;
             self.core[SP] = self.core[SP].wrapping_add(4);
         }
         Some(match list >> PC & 1 {

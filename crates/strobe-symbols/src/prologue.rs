@@ -134,6 +134,11 @@ fn effect(n: u32, second: u32) -> Option<Effect> {
         0xe92d => Effect::Push(second & 0x5fff),
         0xe8bd if second & 0x8000 != 0 => Effect::Away,
         0xe8bd => Effect::Up(4 * second.count_ones()),
+        // STRD and LDRD of two registers (A7.7.50, A7.7.166).
+        0xe96d if second & 0xff == 2 && second >> 12 < second >> 8 & 15 => {
+            Effect::Push(1 << (second >> 12) | 1 << (second >> 8 & 15))
+        }
+        0xe8fd => Effect::Up((second & 0xff) * 4),
         0xf84d if second & 0xfff == 0xd04 => Effect::Push(1 << (second >> 12)),
         0xf85d if second & 0xfff == 0xb04 => Effect::Up(4),
         0xed2d | 0xed6d => Effect::Down((second & 0xff) * 4),

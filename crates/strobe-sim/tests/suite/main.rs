@@ -5,6 +5,7 @@
 
 mod avr_lockstep;
 mod board_files;
+mod calls;
 mod common;
 mod compiled;
 mod lockstep;

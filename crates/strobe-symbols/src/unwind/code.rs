@@ -80,7 +80,7 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
             && rows.iter().all(is_bare)
             && function.is_some_and(|function| {
                 let frame = prologue::frame(self.firmware, function.start, address);
-                frame.is_some_and(|frame| frame.saved.iter().any(|(register, _)| *register == LR))
+                frame.is_some_and(|frame| frame.depth > 0)
             })
     }
 }

@@ -386,25 +386,43 @@ impl CallTree {
         }
     }
 
-    /// BX, POP {PC}, MOV PC or a direct branch out of the function.
-    fn jump(&mut self, t: &Transfer, bus: &Bus) {
-        // The ordinary return first: it is nearly all of them.
-        if let Some(top) = self.running.frames.last()
-            && top.return_address == t.to
-            && top.sp == t.sp
-        {
+    /// The innermost call returns, if it was made where control goes and the stack is as it was.
+    #[inline]
+    fn returned(&mut self, t: &Transfer, bus: &Bus) -> bool {
+        let Some(top) = self.running.frames.last() else { return false };
+        let returns = top.return_address == t.to && top.sp == t.sp;
+        if returns {
             self.running.current = top.node;
             self.running.frames.pop();
             self.popped(t, true, bus);
-            return;
         }
-        // Frames below the stack pointer are gone: longjmp, or a stack cut by hand.
+        returns
+    }
+
+    /// Forgets the calls whose frames are below the stack pointer.
+    fn cut_stack(&mut self, t: &Transfer, bus: &Bus) {
         while self.running.frames.last().is_some_and(|top| top.sp < t.sp) {
             if let Some(frame) = self.running.frames.pop() {
                 self.running.current = frame.node;
             }
         }
         self.popped(t, false, bus);
+    }
+
+    /// BX, POP {PC}, MOV PC or a direct branch out of the function.
+    fn jump(&mut self, t: &Transfer, bus: &Bus) {
+        // The ordinary return first: it is nearly all of them.
+        if self.returned(t, bus) {
+            return;
+        }
+        // Frames below the stack pointer are gone: longjmp, a stack cut by hand, or a BL that was a
+        // jump. What they were called from may have returned with them.
+        if self.running.frames.last().is_some_and(|top| top.sp < t.sp) {
+            self.cut_stack(t, bus);
+            if self.returned(t, bus) {
+                return;
+            }
+        }
         let kind = self.kind_at(t.to);
         if let Some(node) = self.running.helped.take()
             && self.nodes[node as usize].kind == kind
