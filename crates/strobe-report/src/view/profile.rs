@@ -177,8 +177,19 @@ impl<'a> Shape<'a> {
         format!("{name} by {noun}{why}: shares are of {busy} {kind}{measure}")
     }
 
+    /// Whether rows have inclusive figures of their own. Without counts of calls, as in a size,
+    /// they may be those of the functions by themselves.
     fn knows_calls(&self) -> bool {
-        *self.by == By::Function && self.flat.rows.iter().any(|row| row.inclusive.is_some())
+        let counts = self.profile.measure("calls").is_some();
+        let value = |row: &Row| {
+            let sums = &row.sums;
+            if self.flat.sampled { sums.all.value } else { sums.busy().value }
+        };
+        let is_own = |row: &Row| {
+            let inclusive = row.inclusive.as_ref();
+            inclusive.is_some_and(|amount| counts || amount.value != value(row))
+        };
+        *self.by == By::Function && self.flat.rows.iter().any(is_own)
     }
 
     fn columns(&self) -> Table {

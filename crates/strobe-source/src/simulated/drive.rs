@@ -319,6 +319,7 @@ impl Run {
             self.machine.reach(drift);
         }
         self.close_window(false, limit.then_some(drift));
+        self.machine.bus_mut().catch_up_timers();
         if !self.was_cut_short(reason) {
             let limit = self.machine.cycles().saturating_add(SENDING_LIMIT);
             self.machine.finish_sending(limit);

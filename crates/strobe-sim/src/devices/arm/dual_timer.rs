@@ -9,7 +9,7 @@ use super::identity::Identity;
 use crate::devices::common::counter::DownCounter;
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::earliest;
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, Shift, ShiftedTimer, Size, part_of};
 
 const LOAD: u32 = 0x00;
 const VALUE: u32 = 0x04;
@@ -67,16 +67,20 @@ impl Half {
         self.raw && bit(self.control, control::INTERRUPT)
     }
 
-    fn catch_up(&mut self, now: u64) {
+    /// Counts up to now; returns how many interrupts came while one was asked for.
+    fn catch_up(&mut self, now: u64) -> u64 {
         let zeros = self.counter.advance(now);
         if zeros == 0 {
-            return;
+            return 0;
         }
-        self.raw = true;
+        let was_raw = std::mem::replace(&mut self.raw, true);
         if bit(self.control, control::ONE_SHOT) {
             self.halted = true;
             self.counter.set(0, now);
+            return 0;
         }
+        let asks = bit(self.control, control::INTERRUPT);
+        if asks { zeros - u64::from(!was_raw) } else { 0 }
     }
 
     /// Applies the control register to the counter.
@@ -133,8 +137,10 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
 }
 
 impl DualTimer {
-    fn catch_up(&mut self, cx: &Context) {
-        self.0.iter_mut().for_each(|half| half.catch_up(cx.now()));
+    fn catch_up(&mut self, cx: &mut Context) {
+        let now = cx.now();
+        let lost = self.0.iter_mut().map(|half| half.catch_up(now)).sum();
+        cx.lose_requests(0, lost);
     }
 
     fn publish(&mut self, cx: &mut Context) {
@@ -188,6 +194,32 @@ impl Device for DualTimer {
         self.0 = [RESET(), RESET()];
         self.publish(cx);
     }
+
+    fn shifted_timer(&mut self) -> Option<&mut dyn ShiftedTimer> {
+        Some(self)
+    }
+}
+
+impl ShiftedTimer for DualTimer {
+    /// Both halves go on, each by the part of its own rest; the cycles are those of the one whose
+    /// interrupt comes first.
+    fn shift(&mut self, part: u32, of: u32, cx: &mut Context) -> Shift {
+        self.catch_up(cx);
+        let asks =
+            |half: &Half| bit(half.control, control::INTERRUPT) && half.counter.due().is_some();
+        let mut asking: Vec<&mut Half> = self.0.iter_mut().filter(|half| asks(half)).collect();
+        asking.sort_by_key(|half| half.counter.due());
+        if asking.iter().any(|half| bit(half.control, control::ONE_SHOT)) {
+            return Shift::Unfit("it counts one period only");
+        }
+        let shifted = asking.into_iter().map(|half| {
+            let steps = part_of(half.counter.value().into(), part, of) as u32;
+            half.counter.skip(steps)
+        });
+        let cycles: Vec<u64> = shifted.collect();
+        self.publish(cx);
+        cycles.first().map_or(Shift::Idle, |&cycles| Shift::Earlier(cycles))
+    }
 }
 
 #[cfg(test)]
@@ -213,6 +245,33 @@ mod tests {
         rig.write32(SECOND + INTCLR, 0);
         assert!(!rig.irq(10));
         assert_eq!(rig.run_to_irq(10, 1_000), Some(19 * 16));
+    }
+
+    #[test]
+    fn what_comes_while_the_interrupt_waits_is_lost() {
+        let mut rig = rig();
+        rig.write32(BASE + LOAD, 99);
+        rig.write32(BASE + CONTROL, 0xe2);
+        assert_eq!(rig.run_to_irq(10, 1_000), Some(99));
+        rig.run_to(450);
+        rig.bus.catch_up_timers();
+        assert_eq!(rig.bus.lost_requests(10), 3, "at 199, 299 and 399");
+    }
+
+    #[test]
+    fn a_shifted_timer_keeps_its_period() {
+        let mut rig = rig();
+        let timer = rig.bus.device_named("DUALTIMER").expect("the rig has one");
+        assert_eq!(rig.bus.shift_timer(timer, 1, 2), Shift::Idle, "it stands");
+        rig.write32(BASE + LOAD, 99);
+        rig.write32(BASE + CONTROL, 0xe2);
+        rig.run_to(19);
+        assert_eq!(rig.bus.shift_timer(timer, 1, 2), Shift::Earlier(40));
+        assert_eq!(rig.run_to_irq(10, 1_000), Some(59));
+        rig.write32(BASE + INTCLR, 1);
+        assert_eq!(rig.run_to_irq(10, 1_000), Some(159));
+        rig.write32(BASE + CONTROL, 0xe3);
+        assert_eq!(rig.bus.shift_timer(timer, 1, 2), Shift::Unfit("it counts one period only"));
     }
 
     #[test]

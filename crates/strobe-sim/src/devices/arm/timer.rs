@@ -41,9 +41,12 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
 }
 
 impl Timer {
-    fn catch_up(&mut self, cx: &Context) {
+    fn catch_up(&mut self, cx: &mut Context) {
         let zeros = self.counter.advance(cx.now());
-        self.interrupt |= zeros > 0 && bit(self.ctrl, ctrl::INTERRUPT);
+        if zeros > 0 && bit(self.ctrl, ctrl::INTERRUPT) {
+            cx.lose_requests(0, zeros - u64::from(!self.interrupt));
+            self.interrupt = true;
+        }
     }
 
     fn publish(&mut self, cx: &mut Context) {
@@ -166,6 +169,22 @@ mod tests {
         rig.write32(BASE + INTSTATUS, 1);
         assert!(!rig.irq(8));
         assert_eq!(rig.run_to_irq(8, 1_000), Some(199));
+    }
+
+    #[test]
+    fn what_comes_while_the_interrupt_waits_is_lost() {
+        let mut rig = rig();
+        rig.write32(BASE + RELOAD, 99);
+        rig.write32(BASE + VALUE, 99);
+        rig.write32(BASE + CTRL, 0b1001);
+        assert_eq!(rig.run_to_irq(8, 1_000), Some(99));
+        rig.run_to(450);
+        rig.write32(BASE + INTSTATUS, 1);
+        assert_eq!(rig.bus.lost_requests(8), 3, "at 199, 299 and 399");
+        rig.run_to(750);
+        assert_eq!(rig.bus.lost_requests(8), 3, "nobody has looked");
+        rig.bus.catch_up_timers();
+        assert_eq!(rig.bus.lost_requests(8), 5, "at 599 and 699");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::devices::common::counter::DownCounter;
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::earliest;
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, Shift, ShiftedTimer, Size, part_of};
 
 const CFG: u32 = 0x00;
 const TAMR: u32 = 0x04;
@@ -117,10 +117,15 @@ impl Gptm {
         if self.shape() == Shape::Split { 0xffff } else { u32::MAX }
     }
 
-    fn catch_up(&mut self, cx: &Context) {
+    fn catch_up(&mut self, cx: &mut Context) {
         for half in 0..2 {
-            if self.counters[half].advance(cx.now()) == 0 {
+            let times = self.counters[half].advance(cx.now());
+            if times == 0 {
                 continue;
+            }
+            if self.mask & TIMEOUT[half] != 0 && self.modes[half] & 3 != ONE_SHOT {
+                let taken = u64::from(self.raw & TIMEOUT[half] == 0);
+                cx.lose_requests(half, times - taken);
             }
             self.raw |= TIMEOUT[half];
             if self.modes[half] & 3 == ONE_SHOT {
@@ -272,5 +277,34 @@ impl Device for Gptm {
         *self = Gptm::new();
         self.clock.1 = cx.clocks().nanoseconds_at(cx.now());
         self.publish(cx);
+    }
+
+    fn shifted_timer(&mut self) -> Option<&mut dyn ShiftedTimer> {
+        Some(self)
+    }
+}
+
+impl ShiftedTimer for Gptm {
+    /// Both timers go on, each by the part of its own rest; the cycles are those of the one whose
+    /// interrupt comes first.
+    fn shift(&mut self, part: u32, of: u32, cx: &mut Context) -> Shift {
+        self.catch_up(cx);
+        if self.clock_runs() {
+            return Shift::Unfit("it counts seconds");
+        }
+        let asks =
+            |&half: &usize| self.mask & TIMEOUT[half] != 0 && self.counters[half].due().is_some();
+        let mut asking: Vec<usize> = (0..2).filter(asks).collect();
+        asking.sort_by_key(|&half| self.counters[half].due());
+        if asking.iter().any(|&half| self.modes[half] & 3 == ONE_SHOT) {
+            return Shift::Unfit("it counts one period only");
+        }
+        let mut cycles = Vec::new();
+        for half in asking {
+            let left = self.counters[half].value().into();
+            cycles.push(self.counters[half].skip(part_of(left, part, of) as u32));
+        }
+        self.publish(cx);
+        cycles.first().map_or(Shift::Idle, |&cycles| Shift::Earlier(cycles))
     }
 }

@@ -76,6 +76,19 @@ impl Bus {
         shifted.flatten().unwrap_or(Shift::Idle)
     }
 
+    /// Lets timers count up to now: one whose interrupt waits does so when somebody looks, and at
+    /// the end of a run nobody does.
+    pub fn catch_up_timers(&mut self) {
+        for at in 0..self.slots.len() {
+            self.call(at, |device, cx| {
+                if device.shifted_timer().is_some() {
+                    device.event(cx);
+                }
+            });
+        }
+        self.settle();
+    }
+
     /// Programs an AVR's fuses before a run: low, high and extended byte. Returns what they mean,
     /// in words.
     pub fn program_fuses(&mut self, fuses: &[u8]) -> Vec<String> {

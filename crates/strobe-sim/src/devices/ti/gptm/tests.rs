@@ -81,3 +81,22 @@ fn capture_and_pwm_are_reported() {
     rig.advance(1_000_000);
     assert_eq!(rig.read32(BASE + RIS), 0);
 }
+
+#[test]
+fn what_comes_while_the_interrupt_waits_is_lost_and_a_shift_keeps_the_period() {
+    let mut rig = rig();
+    let timer = rig.bus.device_named("TIMER0").expect("the rig has one");
+    rig.write32(BASE + TAMR, 2);
+    rig.write32(BASE + TAILR, 99);
+    rig.write32(BASE + IMR, 1);
+    assert_eq!(rig.bus.shift_timer(timer, 1, 2), Shift::Idle, "it stands");
+    rig.write32(BASE + CTL, 1);
+    rig.run_to(19);
+    assert_eq!(rig.bus.shift_timer(timer, 1, 2), Shift::Earlier(40));
+    assert_eq!(rig.run_to_irq(19, 1_000), Some(59));
+    rig.run_to(400);
+    rig.bus.catch_up_timers();
+    assert_eq!(rig.bus.lost_requests(19), 3, "at 159, 259 and 359");
+    rig.write32(BASE + TAMR, 1);
+    assert_eq!(rig.bus.shift_timer(timer, 1, 2), Shift::Unfit("it counts one period only"));
+}

@@ -1,7 +1,6 @@
 //! Tables of single blocks and calls: the biggest, the live, the failed; and of free memory.
 
-use std::collections::HashSet;
-
+use rustc_hash::FxHashMap as HashMap;
 use strobe_model::measurement::{Address, Cell, Column, Content, Number, Section, Table, Unit};
 
 use super::places::Places;
@@ -47,13 +46,15 @@ fn single(seen: &Seen, places: &mut Places, blocks: Vec<&Block>) -> Table {
 
 /// The biggest blocks, one of each call chain and size.
 pub(super) fn biggest(seen: &Seen, places: &mut Places) -> Option<Section> {
-    let mut known = HashSet::new();
-    let mut blocks: Vec<&Block> = seen.shadow.blocks.iter().collect();
-    blocks.sort_by_key(|block| (std::cmp::Reverse(block.size), block.born));
-    blocks.retain(|block| {
-        known.len() < MOST_ROWS / 5
-            && known.insert((block.size, seen.call(block.made_by).map(|call| call.chain)))
-    });
+    // They come in the order of their births: the first of each kind stays.
+    let mut first: HashMap<(u32, Option<u32>), &Block> = HashMap::default();
+    for block in &seen.shadow.blocks {
+        let chain = seen.call(block.made_by).map(|call| call.chain);
+        first.entry((block.size, chain)).or_insert(block);
+    }
+    let mut blocks: Vec<&Block> = first.into_values().collect();
+    blocks.sort_unstable_by_key(|block| (std::cmp::Reverse(block.size), block.born));
+    blocks.truncate(MOST_ROWS / 5);
     let table = single(seen, places, blocks);
     let any = !table.is_empty();
     let title = "the biggest blocks, one of each size and call chain";

@@ -1,7 +1,6 @@
 //! Blocks and bytes by call chain, apart by thread and handler.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap as HashMap;
 use strobe_model::measurement::{Content, Kind, Label, Measure, Part, Section, Unit, Values};
 use strobe_sim::observe::schedule::Who;
 
@@ -45,7 +44,7 @@ const MEASURES: [(&str, &str, Option<&str>, Figure); 10] = [
 
 /// The section.
 pub(super) fn profile(seen: &Seen) -> Option<Section> {
-    let mut by_chain: HashMap<(u32, Who), Of> = HashMap::new();
+    let mut by_chain: HashMap<(u32, Who), Of> = HashMap::default();
     let mut order = Vec::new();
     for block in &seen.shadow.blocks {
         let Some(call) = seen.call(block.made_by) else { continue };

@@ -1,7 +1,6 @@
 //! Call sites: what each allocated, whether it leaks, which blocks it allocates again and again.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap as HashMap;
 use strobe_model::measurement::{Cell, Column, Content, Number, Section, Spread, Table};
 
 use super::places::{Place, Places};
@@ -43,8 +42,8 @@ fn rounded(figure: Option<f64>) -> Cell {
 
 impl Sites {
     pub fn new(seen: &Seen, places: &mut Places) -> Self {
-        let mut by_place: HashMap<Place, usize> = HashMap::new();
-        let mut by_chain: HashMap<u32, usize> = HashMap::new();
+        let mut by_place: HashMap<Place, usize> = HashMap::default();
+        let mut by_chain: HashMap<u32, usize> = HashMap::default();
         let mut all: Vec<Site> = Vec::new();
         let mut site_of = |chain: u32, all: &mut Vec<Site>| {
             *by_chain.entry(chain).or_insert_with(|| {
@@ -206,7 +205,7 @@ pub(super) fn leaks(seen: &Seen, sites: &Sites) -> Option<Section> {
 pub(super) fn repeated(seen: &Seen, sites: &Sites) -> Option<Section> {
     let mut rows: Vec<(u64, u64, u64, u32, &Site)> = Vec::new();
     for site in &sites.all {
-        let mut by_size: HashMap<u32, (u64, u64)> = HashMap::new();
+        let mut by_size: HashMap<u32, (u64, u64)> = HashMap::default();
         for block in site.blocks.iter().filter_map(|&block| seen.block(block)) {
             let of = by_size.entry(block.size).or_default();
             of.0 += 1;
