@@ -18,6 +18,7 @@ pub mod experiment;
 pub mod file;
 pub mod host;
 pub mod judge;
+mod lock;
 pub mod measurement;
 mod pictures;
 pub mod placeholders;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use strobe_model::measurement::Unit;
 
 use crate::host::{Command, Environment, Event, Outcome};
+use crate::lock;
 
 /// One way of doing it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -100,7 +101,7 @@ impl Log {
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("samples are kept in a regular file only"));
         }
-        if file.try_lock().is_err() {
+        if lock::take(&file).is_err() {
             return Err(io::Error::other("another run is writing it at this moment"));
         }
         let head = Head { schema: SCHEMA.to_owned(), seed, variants: variants.to_vec() };

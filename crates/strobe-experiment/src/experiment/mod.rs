@@ -17,6 +17,7 @@ use crate::bench::{Bench, Meter, Settings};
 use crate::claim;
 use crate::file::{File, VariantFile};
 use crate::host::{self, Command, Counted, Ended, Host, Probe};
+use crate::lock;
 use crate::measurement::{Parts, measurement};
 use crate::placeholders::{self, Names};
 use crate::samples::{Log, Metric, Round, Sample, Variant};
@@ -147,7 +148,7 @@ impl Run<'_> {
     /// Keeps others out until it goes: two runs would build over each other's programs.
     fn claim(&self) -> Result<std::fs::File, Error> {
         let path = self.kept.join("lock");
-        let claimed = std::fs::File::create(&path).and_then(|file| match file.try_lock() {
+        let claimed = std::fs::File::create(&path).and_then(|file| match lock::take(&file) {
             Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => {
                 Err(io::Error::other("another run of this experiment is going on"))

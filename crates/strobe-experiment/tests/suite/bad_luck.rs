@@ -124,16 +124,33 @@ fn nothing_survives_when_the_parent_is_killed() {
 }
 
 /// The supervisor is killed as well: the next run cleans up.
+/// Waits until the kernel shows a new process with its environment: that is a moment after whoever
+/// started it goes on.
+fn shows_its_mark(process: u32) {
+    let path = format!("/proc/{process}/environ");
+    for _ in 0..1000 {
+        let environment = std::fs::read(&path).expect("it runs");
+        if environment.windows(MARK.len()).any(|part| part == MARK.as_bytes()) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("{path} does not have {MARK}");
+}
+
 #[test]
 fn the_next_run_cleans_up_behind_one_that_was_killed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let gone = folder.path().join("4711-test-of-leftovers");
+    // Nobody else's: several suites may run at once.
+    let mark = format!("{}-test-of-leftovers", std::process::id());
+    let gone = folder.path().join(&mark);
     std::fs::write(&gone, "").expect("a claim without a lock");
     let mut orphan = std::process::Command::new("sleep")
         .arg("86405")
-        .env(MARK, "4711-test-of-leftovers")
+        .env(MARK, &mark)
         .spawn()
         .expect("a process");
+    shows_its_mark(orphan.id());
     let own = Lease::take(folder.path()).expect("a claim");
     assert_eq!(own.cleaned, 1);
     assert!(!orphan.wait().expect("it was ended").success());
