@@ -42,7 +42,8 @@ pub(super) struct Exceptions {
     known: bool,
     /// Exception trace is on.
     pub seen: bool,
-    totals: BTreeMap<u16, TracedException>,
+    /// By number, of which ITM has 512.
+    totals: Vec<Option<TracedException>>,
     /// Times of each.
     lengths: BTreeMap<u16, Lengths>,
     /// What comes now is not counted, but for this.
@@ -86,21 +87,24 @@ impl Exceptions {
         // What is still open at the end is neither here nor there.
         self.open.clear();
         for (number, lengths) in self.lengths {
-            let Some(total) = self.totals.get_mut(&number) else { continue };
+            let total = self.totals.get_mut(usize::from(number)).and_then(Option::as_mut);
+            let Some(total) = total else { continue };
             (total.timed, total.own, total.shortest, total.longest) = lengths.figures();
             (total.vague, total.at_most) = (lengths.vague, lengths.at_most);
             total.times = lengths.exact;
         }
-        self.totals.into_values().collect()
+        self.totals.into_iter().flatten().collect()
     }
 
     fn total(&mut self, number: u16) -> &mut TracedException {
         if let Some(uncounted) = &mut self.uncounted {
             return uncounted;
         }
-        let total = self.totals.entry(number).or_default();
-        total.number = number;
-        total
+        let at = usize::from(number);
+        if self.totals.len() <= at {
+            self.totals.resize_with(at + 1, || None);
+        }
+        self.totals[at].get_or_insert_with(|| TracedException { number, ..Default::default() })
     }
 
     fn enter(&mut self, number: u16, now: Span) {

@@ -122,11 +122,32 @@ impl Amount {
         self.bytes += u64::from(block.size);
         self.blocks += 1;
     }
+}
 
-    fn of<'a>(blocks: impl Iterator<Item = &'a Block>) -> Self {
-        let mut amount = Amount::default();
-        blocks.for_each(|block| amount.add(block));
-        amount
+/// All blocks, and what became of them, in one pass: there may be millions.
+#[derive(Debug, Clone, Copy, Default)]
+struct Fates {
+    all: Amount,
+    freed: Amount,
+    live: Amount,
+    reset: Amount,
+    replaced: Amount,
+}
+
+impl Fates {
+    fn of(blocks: &[Block]) -> Self {
+        let mut fates = Fates::default();
+        for block in blocks {
+            fates.all.add(block);
+            let fate = match block.how() {
+                Some(How::Freed) => &mut fates.freed,
+                Some(How::Reset) => &mut fates.reset,
+                Some(How::Replaced) => &mut fates.replaced,
+                None => &mut fates.live,
+            };
+            fate.add(block);
+        }
+        fates
     }
 }
 
@@ -141,13 +162,14 @@ pub(super) fn heaps(seen: &Seen) -> Heaps {
     let mut places = Places::new(seen);
     let courses = arena::courses(seen.found, seen.shadow);
     let sites = Sites::new(seen, &mut places);
+    let fates = Fates::of(&seen.shadow.blocks);
     let mut out = Heaps {
-        totals: totals(seen, &sites, &courses),
+        totals: totals(seen, &fates, &sites, &courses),
         balances: Vec::new(),
         findings: findings::findings(seen, &mut places, &sites),
         sections: Vec::new(),
     };
-    balances(seen, &mut out);
+    balances(seen, &fates, &mut out);
     out.findings.extend(each::finding(seen));
     let sections = [
         windows::windows(seen),
@@ -155,13 +177,13 @@ pub(super) fn heaps(seen: &Seen) -> Heaps {
         each::windows(seen),
         each::calls(seen),
         Some(tables::calls(seen)),
-        sites.table(seen),
+        sites.table(seen, &fates),
         accesses::by_site(seen, &sites),
         accesses::by_block(seen, &mut places),
         sites::leaks(seen, &sites),
-        tables::threads(seen),
+        tables::threads(seen, &fates),
         tables::heaps(seen),
-        tables::sizes(seen),
+        tables::sizes(seen, &fates),
         tables::spreads(seen),
         sites::repeated(seen, &sites),
         blocks::biggest(seen, &mut places),
@@ -179,16 +201,14 @@ fn section(id: &str, title: impl Into<String>, content: Content) -> Section {
     Section { id: id.to_owned(), title: title.into(), notes: Vec::new(), content }
 }
 
-fn totals(seen: &Seen, sites: &Sites, courses: &[Course]) -> Vec<Total> {
+fn totals(seen: &Seen, fates: &Fates, sites: &Sites, courses: &[Course]) -> Vec<Total> {
     let shadow = seen.shadow;
-    let all = Amount::of(shadow.blocks.iter());
-    let live = Amount::of(shadow.blocks.iter().filter(|block| block.gone.is_none()));
+    let Fates { all, freed, live, .. } = *fates;
     let total = |id: &str, title: &str, quantity| Total {
         id: id.to_owned(),
         title: title.to_owned(),
         quantity,
     };
-    let frees = shadow.blocks.iter().filter(|block| block.how() == Some(How::Freed)).count() as u64;
     let leaks = sites.leaks().count() as u64;
     let mut out = vec![
         total("heap-peak", "heap peak", seen.known(shadow.peak.bytes, Unit::BYTES)),
@@ -201,7 +221,7 @@ fn totals(seen: &Seen, sites: &Sites, courses: &[Course]) -> Vec<Total> {
         total("heap-live-blocks", "blocks live", seen.known(live.blocks, Unit::COUNT)),
         total("heap-bytes", "allocated in all", seen.counted(all.bytes, Unit::BYTES)),
         total("heap-blocks", "allocations", seen.counted(all.blocks, Unit::COUNT)),
-        total("heap-freed-blocks", "blocks freed", seen.counted(frees, Unit::COUNT)),
+        total("heap-freed-blocks", "blocks freed", seen.counted(freed.blocks, Unit::COUNT)),
         total("heap-leaks", "places that leak", seen.known(leaks, Unit::COUNT)),
         total(
             "heap-failed",
@@ -226,12 +246,8 @@ fn totals(seen: &Seen, sites: &Sites, courses: &[Course]) -> Vec<Total> {
 }
 
 /// Allocated = freed + live + what a reset or something else ended.
-fn balances(seen: &Seen, out: &mut Heaps) {
-    let blocks = &seen.shadow.blocks;
-    let of = |how: Option<How>| Amount::of(blocks.iter().filter(|block| block.how() == how));
-    let all = Amount::of(blocks.iter());
-    let (freed, live) = (of(Some(How::Freed)), of(None));
-    let (reset, replaced) = (of(Some(How::Reset)), of(Some(How::Replaced)));
+fn balances(seen: &Seen, fates: &Fates, out: &mut Heaps) {
+    let Fates { all, freed, live, reset, replaced } = *fates;
     let lost = || match seen.is_whole() {
         true => Loss::Known(0),
         false => Loss::Unknown(MISSED.to_owned()),

@@ -5,7 +5,7 @@ use strobe_model::measurement::{Cell, Column, Content, Number, Section, Spread, 
 
 use super::places::{Place, Places};
 use super::tables::{bytes, nanoseconds};
-use super::{Amount, Seen, section};
+use super::{Amount, Fates, Seen, section};
 use crate::growth::Growth;
 use crate::measuring::count;
 use crate::simulated::heap::replay::{Block, How};
@@ -92,9 +92,8 @@ impl Sites {
         self.all.iter().filter(|site| site.growth.is_leak())
     }
 
-    pub fn table(&self, seen: &Seen) -> Option<Section> {
-        let all = Amount::of(seen.shadow.blocks.iter());
-        let live = Amount::of(seen.shadow.blocks.iter().filter(|block| block.gone.is_none()));
+    pub fn table(&self, seen: &Seen, fates: &Fates) -> Option<Section> {
+        let Fates { all, live, .. } = *fates;
         let peak = seen.shadow.peak.bytes;
         let mut table = Table::new(vec![
             bytes("peak", "at the peak").of(peak),

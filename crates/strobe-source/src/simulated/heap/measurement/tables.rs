@@ -5,10 +5,10 @@ use strobe_model::measurement::{
 };
 use strobe_sim::observe::schedule::Who;
 
-use super::{Amount, Seen, section};
+use super::{Amount, Fates, Seen, section};
 use crate::measuring::{count, unknown};
 use crate::simulated::heap::allocators::Role;
-use crate::simulated::heap::replay::{Block, How};
+use crate::simulated::heap::replay::How;
 
 pub(super) fn bytes(id: &str, title: &str) -> Column {
     Column::figure(id, title, Unit::BYTES)
@@ -69,7 +69,7 @@ pub(super) fn calls(seen: &Seen) -> Section {
 }
 
 /// By thread and handler.
-pub(super) fn threads(seen: &Seen) -> Option<Section> {
+pub(super) fn threads(seen: &Seen, fates: &Fates) -> Option<Section> {
     #[derive(Default, Clone, Copy)]
     struct Of {
         all: Amount,
@@ -109,7 +109,7 @@ pub(super) fn threads(seen: &Seen) -> Option<Section> {
     for call in seen.shadow.failures.iter().filter_map(|failure| seen.call(failure.call)) {
         of(call.who, &|of| of.failed += 1);
     }
-    let whole = Amount::of(seen.shadow.blocks.iter());
+    let whole = fates.all;
     let mut table = Table::new(vec![
         Column::text("kind", "kind").worth(1),
         Column::text("thread", "thread"),
@@ -153,19 +153,28 @@ pub(super) fn heaps(seen: &Seen) -> Option<Section> {
         bytes("overhead", "rounding up, at the peak"),
     ]);
     for (index, heap) in seen.found.heaps.iter().enumerate() {
-        let own = || seen.shadow.blocks.iter().filter(move |block| block.heap == index);
-        if own().next().is_none() {
+        let (mut all, mut live, mut peak) = <(Amount, Amount, Amount)>::default();
+        let mut overhead = Some(0);
+        for block in seen.shadow.blocks.iter().filter(|block| block.heap == index) {
+            all.add(block);
+            if block.gone.is_none() {
+                live.add(block);
+            }
+            if block.is_live(seen.shadow.peak.order) {
+                peak.add(block);
+                let extra = block.usable.map(|usable| u64::from(usable.saturating_sub(block.size)));
+                overhead = overhead.zip(extra).map(|(sum, extra)| sum + extra);
+            }
+        }
+        if all.blocks == 0 {
             continue;
         }
-        let peak = || own().filter(|block| block.is_live(seen.shadow.peak.order));
-        let extra = |block: &Block| Some(u64::from(block.usable?.saturating_sub(block.size)));
-        let overhead: Option<u64> = peak().map(extra).sum();
         table.row([
             heap.name.as_str().into(),
-            Amount::of(peak()).bytes.into(),
-            Amount::of(own().filter(|block| block.gone.is_none())).bytes.into(),
-            Amount::of(own()).bytes.into(),
-            Amount::of(own()).blocks.into(),
+            peak.bytes.into(),
+            live.bytes.into(),
+            all.bytes.into(),
+            all.blocks.into(),
             overhead
                 .map_or_else(|| unknown("the usable size of its blocks is not known"), Cell::from),
         ]);
@@ -175,7 +184,7 @@ pub(super) fn heaps(seen: &Seen) -> Option<Section> {
 }
 
 /// Blocks by size, in powers of two.
-pub(super) fn sizes(seen: &Seen) -> Option<Section> {
+pub(super) fn sizes(seen: &Seen, fates: &Fates) -> Option<Section> {
     let mut bins: Vec<(Amount, Amount, Amount)> = Vec::new();
     let mut spread = Spread::default();
     for block in &seen.shadow.blocks {
@@ -193,7 +202,7 @@ pub(super) fn sizes(seen: &Seen) -> Option<Section> {
             bins[bin].2.add(block);
         }
     }
-    let whole = Amount::of(seen.shadow.blocks.iter());
+    let whole = fates.all;
     let mut table = Table::new(vec![
         bytes("from", "from"),
         bytes("to", "to"),
