@@ -9,7 +9,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Takes a file's lock.
 ///
 /// A process that is being started has copies of all files that whoever starts it has open, locks
-/// included, until its own program begins. So a lock that was given back may be held for a moment
+/// included, until its own program begins. So a file that was unlocked may be locked for a moment
 /// longer.
 pub(crate) fn take(file: &File) -> Result<(), TryLockError> {
     let since = Instant::now();
