@@ -213,6 +213,8 @@ impl<'a> Map<'a> {
         }
         let weights: Vec<i64> = parts.iter().map(|(_, value)| *value).collect();
         let areas = divide(&weights, area);
+        // In a corner not even a letter may be left.
+        self.gathered += areas.iter().filter(|area| area.is_none()).count() as u64;
         let both = parts.into_iter().zip(areas);
         both.filter_map(|((part, value), area)| Some((part, value, area?))).collect()
     }
