@@ -72,6 +72,20 @@ impl Flat<'_> {
     }
 }
 
+/// Whether rows have inclusive figures of their own. Without counts of calls, as in a size, they
+/// may be those of the functions by themselves.
+fn knows_calls(profile: &Profile, flat: &Rows) -> bool {
+    let counts = profile.measure("calls").is_some();
+    let value = |row: &Row| {
+        if flat.sampled { row.sums.all.value } else { row.sums.busy().value }
+    };
+    let is_own = |row: &Row| {
+        let inclusive = row.inclusive.as_ref();
+        inclusive.is_some_and(|amount| counts || amount.value != value(row))
+    };
+    flat.rows.iter().any(is_own)
+}
+
 /// What a view is by, and what one row is and several are.
 fn noun(by: &By) -> [String; 3] {
     match by {
@@ -96,6 +110,8 @@ struct Shape<'a> {
     flat: &'a Rows,
     /// What shares are of.
     whole: i64,
+    /// Rows have inclusive figures of their own.
+    knows_calls: bool,
     /// Some part of the measure may be idle.
     has_idle: bool,
     /// Other measures to show, by their index.
@@ -149,6 +165,7 @@ impl<'a> Shape<'a> {
             by,
             flat,
             whole,
+            knows_calls: *by == By::Function && knows_calls(profile, flat),
             has_idle,
             others,
             executions,
@@ -177,26 +194,11 @@ impl<'a> Shape<'a> {
         format!("{name} by {noun}{why}: shares are of {busy} {kind}{measure}")
     }
 
-    /// Whether rows have inclusive figures of their own. Without counts of calls, as in a size,
-    /// they may be those of the functions by themselves.
-    fn knows_calls(&self) -> bool {
-        let counts = self.profile.measure("calls").is_some();
-        let value = |row: &Row| {
-            let sums = &row.sums;
-            if self.flat.sampled { sums.all.value } else { sums.busy().value }
-        };
-        let is_own = |row: &Row| {
-            let inclusive = row.inclusive.as_ref();
-            inclusive.is_some_and(|amount| counts || amount.value != value(row))
-        };
-        *self.by == By::Function && self.flat.rows.iter().any(is_own)
-    }
-
     fn columns(&self) -> Table {
         let first = if self.flat.sampled { self.measure.title.clone() } else { "self".to_owned() };
         let spread = if self.flat.sampled { "interval" } else { "bounds" };
         let mut table = Table::new().narrowing().number(first).number("share").number(spread);
-        if self.knows_calls() {
+        if self.knows_calls {
             // A share goes before its count.
             table = table.number("inclusive").optional(MATTERS + 3);
             table = table.number("share").optional(MATTERS + 2);
@@ -277,7 +279,7 @@ impl<'a> Shape<'a> {
     fn row(&self, row: &Row, table: &mut Table) {
         let sums = &row.sums;
         let mut cells = self.first(sums);
-        if self.knows_calls() {
+        if self.knows_calls {
             let inclusive = row.inclusive.map(|amount| {
                 let figure = figure_of(self.measure, amount.value, row.inclusive_modelled);
                 [figure, share(amount.value, self.whole)]
@@ -357,7 +359,7 @@ impl<'a> Shape<'a> {
 
     fn sum(&self, sums: &Sums, name: &str, paint: Paint, table: &mut Table) {
         let mut cells = self.first(sums);
-        if self.knows_calls() {
+        if self.knows_calls {
             cells.extend(["", ""].map(Cell::from));
         }
         // How often functions were called means nothing when it is added up.
@@ -397,7 +399,7 @@ impl<'a> Shape<'a> {
     /// A row without shares: a figure and its spread, and what was executed.
     fn plain(&self, [figure, spread]: [String; 2], sums: Option<&Sums>, name: &str) -> Vec<Cell> {
         let mut cells: Vec<Cell> = vec![figure.into(), "".into(), spread.into()];
-        if self.knows_calls() {
+        if self.knows_calls {
             cells.extend(["", ""].map(Cell::from));
         }
         for i in &self.others {
