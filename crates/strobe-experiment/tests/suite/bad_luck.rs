@@ -123,7 +123,6 @@ fn nothing_survives_when_the_parent_is_killed() {
     assert_eq!(left("86404"), 0);
 }
 
-/// The supervisor is killed as well: the next run cleans up.
 /// Waits until the kernel shows a new process with its environment: that is a moment after whoever
 /// started it goes on.
 fn shows_its_mark(process: u32) {
@@ -138,6 +137,7 @@ fn shows_its_mark(process: u32) {
     panic!("{path} does not have {MARK}");
 }
 
+/// The supervisor is killed as well: the next run cleans up.
 #[test]
 fn the_next_run_cleans_up_behind_one_that_was_killed() {
     let folder = tempfile::tempdir().expect("a folder");
