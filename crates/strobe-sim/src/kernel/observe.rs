@@ -381,6 +381,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.paced(pc, cause, low, high);
         self.1.paced(pc, cause, low, high);
     }
+    #[inline(always)]
     fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
         self.0.transfer(transfer, bus);
         self.1.transfer(transfer, bus);

@@ -71,6 +71,14 @@ pub struct Block {
     pub(crate) target_wait: HalfCycles,
     /// How much lower and higher the block's literal waits could be.
     pub(crate) slack: (u32, u32),
+    /// Address of the last instruction.
+    pub(crate) last_at: u32,
+    /// Where the direct jump goes; `end` if there is none.
+    pub(crate) jump_to: u32,
+    /// The last instruction is a call.
+    pub(crate) calls: bool,
+    /// The last instruction jumps by a table.
+    pub(crate) by_table: bool,
     /// The direct branch goes to another function (or past this one's end): observers must know.
     pub(crate) leaves_function: bool,
     /// Going on at `end` enters another function.
@@ -155,8 +163,7 @@ impl Block {
     /// who follows the flow need know: what a `switch` becomes. Returns and calls are never
     /// among them.
     pub(crate) fn jumps_inside(&self, target: &Block) -> bool {
-        let by_table = self.insns.last().is_some_and(|last| last.is_table_jump());
-        by_table && target.function == (self.function.0, false)
+        self.by_table && target.function == (self.function.0, false)
     }
 
     /// ITSTATE before instruction `at`, or behind the last.
@@ -379,6 +386,10 @@ impl Blocks {
             refill,
             target_wait: last.target().map_or(HalfCycles::default(), |t| jump_wait(t, bus)),
             slack: (0, 0),
+            last_at: code.last()?.address,
+            jump_to: last.target().unwrap_or(at),
+            calls: matches!(last, Insn::Bl { .. } | Insn::Blx { .. }),
+            by_table: last.is_table_jump(),
             leaves_function: leaves,
             falls_into_function: self.function(at) != here,
             arrival: Arrival {

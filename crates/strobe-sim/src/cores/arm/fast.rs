@@ -163,7 +163,7 @@ impl<O: Observer> Machine<O> {
                 self.bus.flash_interface.accelerator.goes_on(id);
                 let known = block.next;
                 if O::FLOW && block.falls_into_function {
-                    let from = block.address(block.insns.len() - 1);
+                    let from = block.last_at;
                     self.cpu.pc = block.end;
                     self.report_transfer(TransferKind::Direct, from);
                 }
@@ -197,9 +197,7 @@ impl<O: Observer> Machine<O> {
     /// there.
     #[cold]
     fn find_target(&mut self, id: BlockId) -> BlockId {
-        let block = &self.blocks.all[id as usize];
-        let last = block.insns[block.body as usize];
-        self.cpu.pc = last.target().unwrap_or(block.end);
+        self.cpu.pc = self.blocks.all[id as usize].jump_to;
         let target = self.blocks.lookup(self.cpu.pc, &self.bus);
         self.blocks.all[id as usize].target = target;
         target
@@ -208,10 +206,8 @@ impl<O: Observer> Machine<O> {
     /// After a direct jump: what its target in flash costs, and who wants to know.
     fn arrive_direct(&mut self, id: BlockId) {
         let block = &self.blocks.all[id as usize];
-        let from = block.address(block.body as usize);
-        let last = block.insns[block.body as usize];
-        let wait = block.target_wait;
-        self.cpu.pc = last.target().unwrap_or(block.end);
+        let (wait, from) = (block.target_wait, block.last_at);
+        self.cpu.pc = block.jump_to;
         if !wait.is_zero() {
             self.fetch_wait(wait, from);
         }
@@ -223,9 +219,8 @@ impl<O: Observer> Machine<O> {
     /// Reports a direct jump that may change the running function.
     pub(super) fn report_direct(&mut self, id: BlockId) {
         let block = &self.blocks.all[id as usize];
-        let last = block.insns[block.body as usize];
-        let from = block.address(block.body as usize);
-        if let Insn::Bl { .. } = last {
+        let from = block.last_at;
+        if block.calls {
             let return_address = block.end;
             self.report_transfer(TransferKind::Call { return_address }, from);
         } else if block.leaves_function {
@@ -247,11 +242,14 @@ impl<O: Observer> Machine<O> {
         };
         if O::FLOW && !inside {
             let block = &self.blocks.all[id as usize];
-            let kind = match block.insns[block.body as usize] {
-                Insn::Blx { .. } => TransferKind::Call { return_address: self.cpu.r[14] & !1 },
-                _ => TransferKind::Indirect,
-            };
-            self.report_transfer(kind, block.address(block.body as usize));
+            let from = block.last_at;
+            // Apart, so that whoever observes knows which when it is compiled.
+            if block.calls {
+                let return_address = self.cpu.r[14] & !1;
+                self.report_transfer(TransferKind::Call { return_address }, from);
+            } else {
+                self.report_transfer(TransferKind::Indirect, from);
+            }
         }
         to
     }
@@ -266,8 +264,7 @@ impl<O: Observer> Machine<O> {
             self.blocks.note_inside(id, to);
         }
         if !arrival.wait.is_zero() {
-            let from = &self.blocks.all[id as usize];
-            self.fetch_wait(arrival.wait, from.address(from.body as usize));
+            self.fetch_wait(arrival.wait, self.blocks.all[id as usize].last_at);
         }
         if arrival.late > 0 {
             self.now += u64::from(arrival.late);
@@ -279,8 +276,7 @@ impl<O: Observer> Machine<O> {
     /// Pays for a jump to where nothing is decoded yet.
     #[cold]
     fn arrive_somewhere(&mut self, id: BlockId) {
-        let block = &self.blocks.all[id as usize];
-        let from = block.address(block.body as usize);
+        let from = self.blocks.all[id as usize].last_at;
         let cost = jump_wait(self.cpu.pc, &self.bus);
         if !cost.is_zero() {
             self.fetch_wait(cost, from);

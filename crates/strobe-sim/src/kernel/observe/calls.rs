@@ -50,7 +50,20 @@ pub struct Node {
     chosen: u64,
     /// This one, if it is chosen.
     alone: u64,
+    /// The same, if it is on the chain above as well.
+    nested: u64,
 }
+
+/// A call that has been seen: from a node to an address is a child of that node.
+#[derive(Debug, Clone, Copy)]
+struct Hop {
+    node: u32,
+    to: u32,
+    child: u32,
+}
+
+/// Calls that are found at once, whatever their callers; a power of two.
+const HOPS: usize = 1 << 10;
 
 #[derive(Debug, Clone, Copy)]
 struct Frame {
@@ -86,6 +99,8 @@ pub struct CallTree {
     nodes: Vec<Node>,
     function_at: AddressTable<u32>,
     entries: Vec<u32>,
+    /// By [`hop`]; looking a callee up by its address and among its siblings takes longer.
+    hops: Box<[Hop]>,
     /// Starts of switch helpers, sorted.
     helpers: Vec<u32>,
     running: Context,
@@ -143,6 +158,7 @@ impl CallTree {
             nodes: Vec::new(),
             function_at,
             entries: functions.iter().map(|f| f.0 & !1).collect(),
+            hops: vec![Hop { node: u32::MAX, to: 0, child: 0 }; HOPS].into(),
             helpers: Vec::new(),
             running: Context::default(),
             interrupted: Vec::new(),
@@ -307,7 +323,7 @@ impl CallTree {
             NodeKind::Function(function) => self.chosen.bit(function),
             _ => 0,
         };
-        let chosen = parent.map_or(0, |parent| self.nodes[parent as usize].chosen) | alone;
+        let above = parent.map_or(0, |parent| self.nodes[parent as usize].chosen);
         self.nodes.push(Node {
             kind,
             parent,
@@ -316,23 +332,49 @@ impl CallTree {
             asleep: 0,
             instructions: 0,
             children: Vec::new(),
-            chosen,
+            chosen: above | alone,
             alone,
+            nested: above & alone,
         });
         id
     }
 
     fn enter(&mut self, parent: u32, kind: NodeKind) {
-        self.running.current = self.child(parent, kind);
+        let child = self.child(parent, kind);
+        self.entered(child);
+    }
+
+    #[inline]
+    fn entered(&mut self, child: u32) {
+        self.running.current = child;
         if self.active {
-            let within = self.nodes[parent as usize].chosen;
-            let node = &mut self.nodes[self.running.current as usize];
+            let node = &mut self.nodes[child as usize];
             node.calls += 1;
-            let nested = within & node.alone;
-            if nested != 0 {
-                self.chosen.nested(nested);
+            if node.nested != 0 {
+                self.chosen.nested(node.nested);
             }
         }
+    }
+
+    /// The node of what is called at an address from a node.
+    #[inline]
+    fn callee(&mut self, node: u32, to: u32) -> u32 {
+        let hop = &self.hops[hop(node, to)];
+        if hop.node == node && hop.to == to {
+            return hop.child;
+        }
+        self.find_callee(node, to)
+    }
+
+    #[cold]
+    fn find_callee(&mut self, node: u32, to: u32) -> u32 {
+        let (kind, cut) = (self.kind_at(to), self.cut);
+        let child = self.child(node, kind);
+        // Each one that is cut is counted.
+        if self.cut == cut {
+            self.hops[hop(node, to)] = Hop { node, to, child };
+        }
+        child
     }
 
     /// The core has come to another node, from an address: calls of chosen functions begin or end.
@@ -353,8 +395,8 @@ impl CallTree {
             return;
         }
         self.running.frames.push(Frame { return_address, sp: t.sp, node });
-        let kind = self.kind_at(t.to);
-        self.enter(node, kind);
+        let child = self.callee(node, t.to);
+        self.entered(child);
         if self.heap.is_some() {
             self.allocates(t, 1);
         }
@@ -575,6 +617,75 @@ impl CallTree {
         }
     }
 
+    fn called(&mut self, t: &Transfer, return_address: u32, bus: &Bus) {
+        self.arrived(t, true, bus);
+        self.call(t, return_address);
+        self.stays(t);
+    }
+
+    fn jumped(&mut self, t: &Transfer, bus: &Bus) {
+        self.arrived(t, false, bus);
+        self.jump(t, bus);
+        self.stays(t);
+    }
+
+    /// Control went elsewhere in the same thread or handler, unless its stack shows another.
+    #[inline]
+    fn arrived(&mut self, t: &Transfer, calls: bool, bus: &Bus) {
+        let now = now_of(t);
+        self.charge(now);
+        self.schedule.glance(t.now, &self.threads, bus);
+        if self.threads.is_elsewhere(t.sp) {
+            self.moved(t.sp, t.from, calls, now, bus);
+        }
+    }
+
+    /// After a transfer that keeps the stack, and with it what is known of it.
+    #[inline]
+    fn stays(&mut self, t: &Transfer) {
+        if !self.chosen.all.is_empty() {
+            self.follow(now_of(t), t.from);
+        }
+        if self.threads.current() != self.window.1 {
+            self.window.0 = StackWindow::NONE;
+        }
+    }
+
+    /// Control went into a handler, out of one, or to the reset vector.
+    #[cold]
+    fn left(&mut self, t: &Transfer, bus: &Bus) {
+        let now = now_of(t);
+        match t.kind {
+            TransferKind::ExceptionEntry { exception, pended_at, interrupted_sp, after, cost } => {
+                // Entry belongs to the handler, not to whoever happened to be interrupted.
+                let begin = t.now - cost;
+                let left = Now { cycle: begin, ..now };
+                self.charge(left);
+                // Between two stacks, in the middle of a switch by hand?
+                let from_thread = self.interrupted.is_empty() && after.is_none();
+                if from_thread && self.threads.is_elsewhere(interrupted_sp) {
+                    self.moved(interrupted_sp, t.from, false, left, bus);
+                }
+                self.exception_entry(t, exception, interrupted_sp, after);
+                let (from, asleep) = (t.from, t.asleep);
+                let entry = Entry { exception, pended_at, after, from, begin, now: t.now, asleep };
+                self.schedule.enter(&entry, &self.threads, bus);
+            }
+            TransferKind::ExceptionReturn { .. } => {
+                self.charge(now);
+                self.exception_return(t, bus);
+            }
+            _ => {
+                self.charge(now);
+                self.reset(t, bus);
+            }
+        }
+        if !self.chosen.all.is_empty() {
+            self.follow(now, t.from);
+        }
+        self.window.0 = StackWindow::NONE;
+    }
+
     fn park(&mut self, thread: usize, context: Context) {
         if self.parked.len() <= thread {
             self.parked.resize_with(thread + 1, Default::default);
@@ -617,6 +728,12 @@ impl CallTree {
     }
 }
 
+/// Where a call from a node to an address is among the hops.
+#[inline]
+fn hop(node: u32, to: u32) -> usize {
+    (node.wrapping_mul(0x9e37_79b1) ^ to >> 1) as usize % HOPS
+}
+
 fn now_of(t: &Transfer) -> Now {
     Now { cycle: t.now, asleep: t.asleep, instructions: t.instructions }
 }
@@ -634,54 +751,13 @@ impl SortedAddresses for Vec<u32> {
 impl Observer for CallTree {
     const FLOW: bool = true;
 
+    // Whoever reports a transfer knows its kind, so that only one of these is left there.
+    #[inline(always)]
     fn transfer(&mut self, t: &Transfer, bus: &Bus) {
-        let now = now_of(t);
         match t.kind {
-            TransferKind::Call { .. } | TransferKind::Indirect | TransferKind::Direct => {
-                self.charge(now);
-                self.schedule.glance(t.now, &self.threads, bus);
-                if self.threads.is_elsewhere(t.sp) {
-                    let calls = matches!(t.kind, TransferKind::Call { .. });
-                    self.moved(t.sp, t.from, calls, now, bus);
-                }
-                match t.kind {
-                    TransferKind::Call { return_address } => self.call(t, return_address),
-                    _ => self.jump(t, bus),
-                }
-            }
-            TransferKind::ExceptionEntry { exception, pended_at, interrupted_sp, after, cost } => {
-                // Entry belongs to the handler, not to whoever happened to be interrupted.
-                let begin = t.now - cost;
-                let left = Now { cycle: begin, ..now };
-                self.charge(left);
-                // Between two stacks, in the middle of a switch by hand?
-                let from_thread = self.interrupted.is_empty() && after.is_none();
-                if from_thread && self.threads.is_elsewhere(interrupted_sp) {
-                    self.moved(interrupted_sp, t.from, false, left, bus);
-                }
-                self.exception_entry(t, exception, interrupted_sp, after);
-                let (from, asleep) = (t.from, t.asleep);
-                let entry = Entry { exception, pended_at, after, from, begin, now: t.now, asleep };
-                self.schedule.enter(&entry, &self.threads, bus);
-            }
-            TransferKind::ExceptionReturn { .. } => {
-                self.charge(now);
-                self.exception_return(t, bus);
-            }
-            TransferKind::Reset => {
-                self.charge(now);
-                self.reset(t, bus);
-            }
-        }
-        if !self.chosen.all.is_empty() {
-            self.follow(now, t.from);
-        }
-        let same_stack = matches!(
-            t.kind,
-            TransferKind::Call { .. } | TransferKind::Indirect | TransferKind::Direct
-        );
-        if !same_stack || self.threads.current() != self.window.1 {
-            self.window.0 = StackWindow::NONE;
+            TransferKind::Call { return_address } => self.called(t, return_address, bus),
+            TransferKind::Indirect | TransferKind::Direct => self.jumped(t, bus),
+            _ => self.left(t, bus),
         }
     }
 
