@@ -344,7 +344,7 @@ impl CallTree {
         self.chosen.follow(&mut self.running.opened, mask, call);
     }
 
-    fn call(&mut self, t: &Transfer, return_address: u32) {
+    fn call(&mut self, t: &Transfer, return_address: u32, bus: &Bus) {
         let node = self.running.current;
         if self.running.frames.len() >= MAX_DEPTH {
             self.cut += 1;
@@ -356,12 +356,12 @@ impl CallTree {
         let kind = self.kind_at(t.to);
         self.enter(node, kind);
         if self.heap.is_some() {
-            self.allocates(t, 1);
+            self.allocates(t, 1, bus);
         }
     }
 
     /// An allocator may have been entered; the innermost `own` frames are its call's own.
-    fn allocates(&mut self, t: &Transfer, own: usize) {
+    fn allocates(&mut self, t: &Transfer, own: usize, bus: &Bus) {
         let who = self.who();
         let Some(heap) = &mut self.heap else { return };
         let Some(function) = heap.function_at(t.to) else { return };
@@ -369,7 +369,7 @@ impl CallTree {
         let (depth, now) = (frames.len(), t.now);
         let entered = Entered { from: t.from, arguments: t.arguments, who, now, depth };
         let callers = frames[..depth.saturating_sub(own)].iter().map(|f| f.return_address);
-        heap.begin(function, &entered, callers, allocating);
+        heap.begin(function, &entered, callers, allocating, bus);
     }
 
     /// Frames were popped: calls of allocators have returned or, if the stack was cut, will not.
@@ -454,7 +454,7 @@ impl CallTree {
         let parent = self.running.frames.last().map_or(self.running.root, |top| top.node);
         self.enter(parent, kind);
         if self.heap.is_some() {
-            self.allocates(t, 0);
+            self.allocates(t, 0, bus);
         }
     }
 
@@ -645,7 +645,7 @@ impl Observer for CallTree {
                     self.moved(t.sp, t.from, calls, now, bus);
                 }
                 match t.kind {
-                    TransferKind::Call { return_address } => self.call(t, return_address),
+                    TransferKind::Call { return_address } => self.call(t, return_address, bus),
                     _ => self.jump(t, bus),
                 }
             }
