@@ -1,5 +1,6 @@
 //! `strobe heap`: what a firmware allocates in a simulated run, by whom, and what it does not free.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,8 +14,9 @@ use crate::files::{self, Kind};
 use crate::log::Logged;
 use crate::output::Wanted;
 use crate::report::{self, detect};
+use crate::rig::{self, Rig};
 use crate::run::By;
-use crate::simulate::{self, Setup};
+use crate::simulate::{self, PathFor, Setup};
 use crate::{board, exit, input, measurement, show, traced};
 
 const EXAMPLES: &str = "\
@@ -26,6 +28,7 @@ Examples:
   strobe heap firmware.elf --check-memory
   strobe heap firmware.elf --from request --to answer      what is allocated in between, and left
   strobe heap firmware.elf --until 1h --sample-bytes 4096  estimates for a long run
+  strobe heap --rig rig.toml --chip pong           several chips in one simulation
   strobe heap trace/ --elf firmware.elf            CTF events of a board's heap
   strobe heap x.strobe --elf firmware.elf          what the kit on a board has recorded
   strobe heap firmware.elf -o h.measurement; strobe export h.measurement --to pprof
@@ -42,7 +45,23 @@ Exit codes: as of strobe run; 65 also for firmware without a known allocator";
 pub struct Args {
     /// The firmware, an ELF file; or what was recorded: records of the kit for the target, a trace
     /// of events (CTF), the text of a traced allocator, a measurement.
-    firmware: PathBuf,
+    #[arg(required_unless_present = "rig")]
+    firmware: Option<PathBuf>,
+    /// Instead of one firmware, what a rig file describes: several chips with their firmwares in
+    /// one simulation, wires between them, and parts beside them.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["firmware", "elf", "board", "svd", "memory", "clock"]
+    )]
+    rig: Option<PathBuf>,
+    /// The chip of the rig whose heap is shown, and that --from, --to and --until are about; by
+    /// default all that have one are shown, and those are about the first chip.
+    #[arg(long, value_name = "NAME", requires = "rig", conflicts_with = "firmware")]
+    chip: Option<String>,
+    /// Another firmware for a chip of the rig: `cube=late.elf`.
+    #[arg(long, value_name = "CHIP=FILE", requires = "rig", conflicts_with = "firmware")]
+    load: Vec<PathFor>,
     /// The firmware of a recorded trace, for the names of its functions.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["allocators", "check_memory"])]
     elf: Option<PathBuf>,
@@ -89,11 +108,24 @@ pub struct Args {
 impl Args {
     /// Registers the files that are read and written.
     pub fn files(&self, named: &mut files::Named) {
-        named.reads([&self.firmware]);
+        named.reads(self.firmware.iter().chain(&self.rig));
+        named.reads(self.load.iter().map(|load| &load.path));
         named.reads(&self.elf);
         named.reads(&self.allocators);
         self.setup.files(named);
         self.result.files(named);
+    }
+
+    /// Which allocators are watched, and how.
+    fn wanted(&self) -> anyhow::Result<HeapSettings> {
+        let sample = self.sample_bytes.map(HeapSampling::every);
+        let settings = settings(self.allocators.as_deref(), self.check_memory)?;
+        Ok(HeapSettings { sample, ..settings })
+    }
+
+    /// Where windows begin and end.
+    fn marks(&self) -> (Option<String>, Option<String>) {
+        (self.from.clone(), self.to.clone())
     }
 }
 
@@ -107,29 +139,44 @@ const DETAILS: [&str; 5] =
 /// Runs and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.log.ready()?;
-    if let Some(measurement) = recorded(args)? {
+    if let Some(rig) = &args.rig {
+        return run_rig(rig, args);
+    }
+    let path = args.firmware.as_deref().unwrap_or(Path::new(""));
+    rig::is_no_firmware(path)?;
+    if let Some(measurement) = recorded(path, args)? {
         return shown(args, measurement);
     }
     if args.elf.is_some() {
-        let path = args.firmware.display();
+        let path = path.display();
         return Err(exit::usage(format!("--elf is for what was recorded; {path} is a firmware")));
     }
-    let firmware = input::firmware(&args.firmware)?;
-    let sample = args.sample_bytes.map(HeapSampling::every);
-    let wanted =
-        HeapSettings { sample, ..settings(args.allocators.as_deref(), args.check_memory)? };
+    let firmware = input::firmware(path)?;
     let choice = board::choose(&args.setup.board, &firmware)?;
-    let marks = (args.from.clone(), args.to.clone());
-    let done = simulate::heap(&args.firmware, &firmware, &choice, &args.setup, wanted, marks)?;
+    let (wanted, marks) = (args.wanted()?, args.marks());
+    let done = simulate::heap(path, &firmware, &choice, &args.setup, wanted, marks)?;
     let mut measurement = measurement::of(&done.record);
     done.heaps.unwrap_or_default().instead_of(&mut measurement);
     shown(args, measurement)?;
     Ok(exit::code_for(&done.record))
 }
 
+/// Runs a rig and reports the heap of the chip that was asked for, or of all that have one.
+fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
+    let rig = Rig::load(path, args.chip.as_deref(), &args.load, &args.setup)?;
+    let asked = simulate::heap_settings(&args.setup, args.wanted()?, args.marks())?;
+    let mut ran = rig.simulate(&args.setup, &asked, None)?;
+    simulate::never_reached(&mut ran[rig.chosen].record, &args.setup);
+    let mut measurement = rig.measurement(&ran);
+    for (part, i) in measurement.parts.iter_mut().zip(rig.reported()) {
+        ran[i].heaps.take().unwrap_or_default().instead_of(&mut part.measurement);
+    }
+    shown(args, measurement)?;
+    Ok(rig::code_for(&ran))
+}
+
 /// What a trace, an archive or a measurement has of heaps; none if the file is firmware.
-fn recorded(args: &Args) -> anyhow::Result<Option<Measurement>> {
-    let path = &args.firmware;
+fn recorded(path: &Path, args: &Args) -> anyhow::Result<Option<Measurement>> {
     let kind = detect::of_heaps(path)?;
     let read = match kind {
         None => measurement::read(path)?,
@@ -157,7 +204,7 @@ fn recorded(args: &Args) -> anyhow::Result<Option<Measurement>> {
         _ => report::of_events(path, (None, None), firmware.as_ref())?,
     };
     of_heaps(&mut measurement);
-    if measurement.sections.is_empty() {
+    if !has_sections(&measurement) {
         return Err(exit::data(format!(
             "{}: nothing in it is about heaps; strobe heap FIRMWARE and strobe run --heap measure \
              them{}",
@@ -195,6 +242,13 @@ fn of_heaps(measurement: &mut Measurement) {
     // These are about cycles.
     let is_about_time = ["modelled", CARRIED, "advice"];
     measurement.findings.retain(|finding| !is_about_time.contains(&finding.code.as_str()));
+    // Chips of a rig.
+    measurement.parts.iter_mut().for_each(|part| of_heaps(&mut part.measurement));
+}
+
+fn has_sections(measurement: &Measurement) -> bool {
+    let mut parts = measurement.parts.iter().map(|part| &part.measurement);
+    !measurement.sections.is_empty() || parts.any(has_sections)
 }
 
 fn shown(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {
@@ -210,12 +264,15 @@ fn shown(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {
 
 fn known_measure(measurement: &Measurement, asked: Option<&str>) -> anyhow::Result<()> {
     let Some(asked) = asked else { return Ok(()) };
-    let mut profiles = measurement.profiles().peekable();
-    if profiles.peek().is_none() || profiles.any(|profile| profile.measure(asked).is_some()) {
+    let parts = measurement.parts.iter().map(|part| &part.measurement);
+    let profiles = std::iter::once(measurement).chain(parts).flat_map(Measurement::profiles);
+    let mut all: Vec<&str> =
+        profiles.flat_map(|profile| &profile.measures).map(|measure| measure.id.as_str()).collect();
+    if all.is_empty() || all.contains(&asked) {
         return Ok(());
     }
-    let all = measurement.profiles().flat_map(|profile| &profile.measures);
-    let all: Vec<&str> = all.map(|measure| measure.id.as_str()).collect();
+    let mut seen = HashSet::new();
+    all.retain(|id| seen.insert(*id));
     Err(exit::usage(format!("--measure {asked}: there are {}", all.join(", "))))
 }
 

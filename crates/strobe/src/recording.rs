@@ -117,10 +117,10 @@ fn simulate_rig(source: &Source) -> anyhow::Result<Opened> {
     let rig = Rig::load(&source.file, chip, &source.load, setup)?;
     let mut pins = Pins::new(rig.board().name(), source.max_edges);
     let settings = simulate::recording(setup, source.trigger.clone())?;
-    let records = rig.simulate(setup, &settings, Some(&mut pins))?;
+    let ran = rig.simulate(setup, &settings, Some(&mut pins))?;
     let format = format!("chip {}, simulated", rig.members[rig.chosen].name);
-    let code = rig::code_for(&records);
-    opened(source, format, pins, &records[rig.chosen], code)
+    let code = rig::code_for(&ran);
+    opened(source, format, pins, &ran[rig.chosen].record, code)
 }
 
 fn opened(

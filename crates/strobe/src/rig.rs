@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde::Deserialize;
-use strobe_model::{EndReason, Record};
+use strobe_model::measurement::Measurement;
+use strobe_model::{EndReason, Record, Warning};
 use strobe_sim::board::{Board, PartEntry};
 use strobe_source::simulated::rig::{self as simulated, Chip, Pin, Wire};
-use strobe_source::simulated::{Host, Joined, Limit, Recorder, Settings};
+use strobe_source::simulated::{
+    self as source, HeapSettings, Heaps, Host, Joined, Limit, Recorder, Settings,
+};
 use strobe_symbols::Firmware;
 
 use crate::files::{self, Kind};
@@ -103,11 +106,33 @@ pub struct Rig {
     delay: u64,
     /// The chip that options are about.
     pub chosen: usize,
+    /// Whether the others are not reported.
+    alone: bool,
+}
+
+/// A chip's run.
+pub struct Ran {
+    /// What was measured.
+    pub record: Record,
+    /// What became of its heaps, if that was asked for.
+    pub heaps: Option<Heaps>,
 }
 
 impl Rig {
+    /// The chips that are reported, by their place among all.
+    pub fn reported(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.members.len()).filter(|i| *i == self.chosen || !self.alone)
+    }
+
+    /// What was measured of the chips that are reported, each a part.
+    pub fn measurement(&self, ran: &[Ran]) -> Measurement {
+        let chips = self.reported().map(|i| (self.members[i].name.clone(), &ran[i].record));
+        let chips: Vec<_> = chips.collect();
+        source::rig_measurement(&self.name, &chips, &self.joined())
+    }
+
     /// What joins the chips.
-    pub fn joined(&self) -> Joined {
+    fn joined(&self) -> Joined {
         let name = |pin: &Pin| [self.members[pin.chip].name.clone(), pin.name.clone()];
         let wire = |wire: &Wire| {
             let [[from, from_pin], [to, to_pin]] = [name(&wire.from), name(&wire.to)];
@@ -142,7 +167,7 @@ impl Rig {
             None => 0,
             Some(name) => index(&file, name).map_err(exit::usage)?,
         };
-        Ok(Rig { name: file.name, members, wires, delay, chosen })
+        Ok(Rig { name: file.name, members, wires, delay, chosen, alone: chip.is_some() })
     }
 
     /// The chosen chip's board.
@@ -150,14 +175,33 @@ impl Rig {
         &self.members[self.chosen].board
     }
 
+    /// Why a chip's heaps cannot be watched, if they are to be: an error if those of no chip can.
+    fn without_heaps(&self, asked: Option<&HeapSettings>) -> anyhow::Result<Vec<Option<String>>> {
+        let Some(asked) = asked else { return Ok(vec![None; self.members.len()]) };
+        let own = asked.allocators.as_ref();
+        let why = |member: &Member| source::allocators(&member.firmware, own).err();
+        let all: Vec<Option<String>> = self.members.iter().map(why).collect();
+        if self.reported().any(|i| all[i].is_none()) {
+            return Ok(all);
+        }
+        let name = &self.members[self.chosen].name;
+        let why = all[self.chosen].as_deref().unwrap_or_default();
+        Err(exit::data(match self.alone {
+            true => format!("chip {name}: {why}"),
+            false => format!("no chip of the rig has a heap; chip {name}: {why}"),
+        }))
+    }
+
     /// Runs all chips, the chosen one with these settings and whoever records its pins, and returns
-    /// what was measured of each.
+    /// what was measured of each. Heaps are watched on all chips that are reported.
     pub fn simulate(
         &self,
         setup: &Setup,
         asked: &Settings,
         mut recorder: Option<&mut dyn Recorder>,
-    ) -> anyhow::Result<Vec<Record>> {
+    ) -> anyhow::Result<Vec<Ran>> {
+        let without_heaps = self.without_heaps(asked.heap.as_ref())?;
+        let watched: Vec<usize> = self.reported().filter(|i| without_heaps[*i].is_none()).collect();
         let asked = &ending::patient(asked, self.members.iter().map(|member| &member.firmware));
         let mut chips = Vec::new();
         let mut hosts = Vec::new();
@@ -169,7 +213,8 @@ impl Rig {
                 let quiet = host::Terminal::new(true, Vec::new(), Vec::new());
                 (simulate::elsewhere(asked), quiet)
             };
-            let settings = Settings { media: member.media(&asked.media), ..settings };
+            let heap = asked.heap.clone().filter(|_| watched.contains(&i));
+            let settings = Settings { media: member.media(&asked.media), heap, ..settings };
             let (name, board) = (member.name.clone(), member.board.clone());
             chips.push(Chip { name, firmware: &member.firmware, board, settings });
             let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
@@ -184,27 +229,38 @@ impl Rig {
             simulate::explain_as(e.error, text)
         })?;
         let left_out = Gallery::finish(galleries)?;
-        let mut records = Vec::new();
+        let mut ran = Vec::new();
         for ((i, member), outcome) in self.members.iter().enumerate().zip(outcomes) {
-            let mut record = outcome.record;
+            let source::Outcome { mut record, heaps, .. } = outcome;
             record.subject.file = input::file_name(&member.path);
             if i == self.chosen {
                 simulate::complete(&mut record, &hosts[i], left_out);
             }
-            records.push(record);
+            let unwatched = without_heaps[i].as_ref();
+            record.warnings.extend(unwatched.map(|why| Warning::new("no-allocator", why)));
+            ran.push(Ran { record, heaps });
         }
-        Ok(records)
+        Ok(ran)
     }
 }
 
 /// The exit code for how a rig ended: that of the chip that ended first, or that of what was asked
 /// for and never reached.
-pub fn code_for(records: &[Record]) -> ExitCode {
-    let mut ended = records.iter();
+pub fn code_for(ran: &[Ran]) -> ExitCode {
+    let mut ended = ran.iter().map(|ran| &ran.record);
     let first = ended.find(|r| !matches!(r.window.end_reason, EndReason::OtherChip { .. }));
     let code = first.map_or(ExitCode::SUCCESS, exit::code_for);
-    let missed = records.iter().find(|record| !record.unreached.is_empty());
+    let missed = ran.iter().map(|ran| &ran.record).find(|record| !record.unreached.is_empty());
     if code == ExitCode::SUCCESS { missed.map_or(code, exit::code_for) } else { code }
+}
+
+/// Refuses a rig file where a firmware is expected.
+pub fn is_no_firmware(path: &Path) -> anyhow::Result<()> {
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        let text = format!("{}: a rig file is given with --rig", path.display());
+        return Err(exit::usage(text));
+    }
+    Ok(())
 }
 
 fn index(file: &File, name: &str) -> Result<usize, String> {

@@ -7,7 +7,7 @@ use strobe_model::Warning;
 use strobe_model::measurement::Measurement;
 use strobe_report::text::Selection;
 use strobe_source::simulated::trace::Pin;
-use strobe_source::simulated::{self, Limit, TimelineSettings};
+use strobe_source::simulated::{HeapSettings, Limit, Settings, TimelineSettings};
 use strobe_source::{Attach, attach};
 use strobe_symbols::{Firmware, Function};
 
@@ -38,10 +38,10 @@ pub struct Args {
     /// The chip of the rig that is reported, and that --from, --to, --until, --mark, --annotate,
     /// --thread, --uart and their like are about; by default all are reported, and those are
     /// about the first.
-    #[arg(long, value_name = "NAME", requires = "rig")]
+    #[arg(long, value_name = "NAME", requires = "rig", conflicts_with = "firmware")]
     chip: Option<String>,
     /// Another firmware for a chip of the rig: `cube=late.elf`.
-    #[arg(long, value_name = "CHIP=FILE", requires = "rig")]
+    #[arg(long, value_name = "CHIP=FILE", requires = "rig", conflicts_with = "firmware")]
     load: Vec<PathFor>,
     /// What rows of the profile stand for.
     #[arg(long, value_enum, default_value_t = By::Function)]
@@ -62,7 +62,7 @@ pub struct Args {
     #[arg(long, value_name = "FUNCTION")]
     annotate: Vec<String>,
     /// Watch the firmware's memory allocators as well: what is allocated, by whom, and what leaks.
-    #[arg(long, conflicts_with = "rig")]
+    #[arg(long)]
     heap: bool,
     /// Further memory allocators by the names of their functions (docs/heap.md).
     #[arg(long, value_name = "FILE", requires = "heap")]
@@ -143,6 +143,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return run_rig(rig, args);
     }
     let path = args.firmware.as_deref().unwrap_or(Path::new(""));
+    rig::is_no_firmware(path)?;
     let firmware = input::firmware(path)?;
     let choice = board::choose(&args.simulation.setup.board, &firmware)?;
     // A wrong name shall not cost a whole run.
@@ -150,10 +151,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let threads = args.threads()?;
     let mut swo = args.swo.as_deref().map(Raw::create).transpose()?;
     let pin = swo.as_mut().map(|raw| raw as &mut dyn Pin);
-    let heap = args
-        .heap
-        .then(|| heap::settings(args.allocators.as_deref(), args.check_memory))
-        .transpose()?;
+    let heap = args.heaps()?;
     let (choice, options) = (&choice, &args.simulation);
     let mut done =
         simulate::simulate_with_heap(path, &firmware, choice, options, threads, heap, pin)?;
@@ -178,14 +176,12 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let rig = Rig::load(path, chip, &args.load, setup)?;
     let annotated = functions(&rig.members[rig.chosen].firmware, &args.annotate)?;
     let asked = simulate::settings(&args.simulation, args.threads()?)?;
-    let mut records = rig.simulate(setup, &asked, None)?;
-    simulate::never_reached(&mut records[rig.chosen], setup);
-    let shown = (0..records.len()).filter(|i| *i == rig.chosen || chip.is_none());
-    let shown: Vec<usize> = shown.collect();
-    let chips = shown.iter().map(|i| (rig.members[*i].name.clone(), &records[*i]));
-    let chips: Vec<_> = chips.collect();
-    let mut measurement = simulated::rig_measurement(&rig.name, &chips, &rig.joined());
-    for (part, i) in measurement.parts.iter_mut().zip(shown) {
+    let asked = Settings { heap: args.heaps()?, ..asked };
+    let mut ran = rig.simulate(setup, &asked, None)?;
+    simulate::never_reached(&mut ran[rig.chosen].record, setup);
+    let mut measurement = rig.measurement(&ran);
+    let mut selection = args.selection(&annotated);
+    for (part, i) in measurement.parts.iter_mut().zip(rig.reported()) {
         // Only the chosen chip has what was asked for.
         let (thread, annotated) = match i == rig.chosen {
             true => (args.thread.as_deref(), annotated.as_slice()),
@@ -193,10 +189,11 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
         };
         part.measurement = show::part_of(part.measurement.clone(), thread)?;
         args.attach(&mut part.measurement, &rig.members[i].firmware, annotated);
+        heap::add(ran[i].heaps.take(), &mut part.measurement, &mut selection);
     }
-    args.result.measurement(&measurement, &args.selection(&annotated))?;
+    args.result.measurement(&measurement, &selection)?;
     args.log.add(&measurement)?;
-    Ok(rig::code_for(&records))
+    Ok(rig::code_for(&ran))
 }
 
 fn functions<'a>(firmware: &'a Firmware, names: &[String]) -> anyhow::Result<Vec<&'a Function>> {
@@ -233,6 +230,12 @@ impl Args {
     fn selection(&self, annotated: &[&Function]) -> Selection {
         let names = annotated.iter().map(|function| function.name.clone()).collect();
         show::selection(&self.result, self.by, self.tree, names)
+    }
+
+    /// Which memory allocators are watched, if they are to be.
+    fn heaps(&self) -> anyhow::Result<Option<HeapSettings>> {
+        let settings = || heap::settings(self.allocators.as_deref(), self.check_memory);
+        self.heap.then(settings).transpose()
     }
 
     /// What is to be seen of threads.

@@ -379,12 +379,21 @@ pub fn heap(
     wanted: HeapSettings,
     marks: (Option<String>, Option<String>),
 ) -> anyhow::Result<Finished> {
-    let (from, to) = marks;
-    let settings = Settings { heap: Some(wanted), from, to, ..common_settings(setup)? };
+    let settings = heap_settings(setup, wanted, marks)?;
     let outputs = Outputs::<Quiet>::of(None, None);
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
+}
+
+/// The settings of a run with its memory allocators watched; `marks` are where windows begin and
+/// end.
+pub fn heap_settings(
+    setup: &Setup,
+    wanted: HeapSettings,
+    (from, to): (Option<String>, Option<String>),
+) -> anyhow::Result<Settings> {
+    Ok(Settings { heap: Some(wanted), from, to, ..common_settings(setup)? })
 }
 
 /// The same, with every edge of every pin passed to a recorder; from a place on, if one is named.

@@ -64,8 +64,8 @@ enum Part {
     Node(usize),
     /// What a node has beside its children.
     Own(usize),
-    /// Several that are too small.
-    Others(u64),
+    /// Several that are too small: how many, and their sum.
+    Others(u64, NodeSum),
 }
 
 struct Map<'a> {
@@ -109,25 +109,14 @@ impl<'a> Map<'a> {
 
     /// Draws a part, and returns what is to be drawn in it.
     fn part(&mut self, part: &Part, area: Area, colour: usize) -> Vec<(Part, Area)> {
-        let (name, value, modelled) = match *part {
-            Part::Node(node) => {
-                let sum = &self.nodes.nodes[node].all;
-                (self.name(node), sum.busy, sum.modelled)
-            }
-            Part::Own(node) => {
-                let sum = &self.nodes.nodes[node].own;
-                ("itself".to_owned(), sum.busy, sum.modelled)
-            }
-            Part::Others(rows) => (format!("{rows} others"), 0, false),
+        let name = match *part {
+            Part::Node(node) => self.name(node),
+            Part::Own(_) => "itself".to_owned(),
+            Part::Others(rows, _) => format!("{rows} others"),
         };
-        let figure = match part {
-            Part::Others(_) => String::new(),
-            _ => format!(
-                "{}  {}",
-                figure_of(self.measure, value, modelled),
-                share(value, self.total)
-            ),
-        };
+        let sum = self.sum(part);
+        let figure = figure_of(self.measure, sum.busy, sum.modelled);
+        let figure = format!("{figure}  {}", share(sum.busy, self.total));
         let inside = match *part {
             Part::Node(node) => self.inside(self.bottom(node), area),
             _ => Vec::new(),
@@ -175,6 +164,15 @@ impl<'a> Map<'a> {
         names.join(" > ")
     }
 
+    /// What a part has.
+    fn sum<'b>(&'b self, part: &'b Part) -> &'b NodeSum {
+        match part {
+            Part::Node(node) => &self.nodes.nodes[*node].all,
+            Part::Own(node) => &self.nodes.nodes[*node].own,
+            Part::Others(_, sum) => sum,
+        }
+    }
+
     /// What a node's area is divided into: nothing where there is one thing, or no room.
     fn inside(&mut self, node: usize, area: Area) -> Vec<(Part, Area)> {
         let Some(room) = area.below_title() else { return Vec::new() };
@@ -183,7 +181,7 @@ impl<'a> Map<'a> {
             return Vec::new();
         }
         let parts = self.parts(Some(node), &children, room);
-        if let [(Part::Others(_), ..)] = parts.as_slice() {
+        if let [(Part::Others(..), ..)] = parts.as_slice() {
             return Vec::new();
         }
         parts.into_iter().map(|(part, _, area)| (part, area)).collect()
@@ -206,10 +204,13 @@ impl<'a> Map<'a> {
         let big = parts.iter().take_while(|(_, value)| *value as f64 >= least).count();
         // One that is too small stands for itself; it takes no more room than *1 others*.
         if parts.len() - big > 1 {
-            let rest: Vec<(Part, i64)> = parts.drain(big..).collect();
-            let sum = rest.iter().map(|(_, value)| *value).fold(0, i64::saturating_add);
-            self.gathered += rest.len() as u64;
-            parts.push((Part::Others(rest.len() as u64), sum));
+            let mut sum = NodeSum::default();
+            let rest = parts.split_off(big);
+            rest.iter().for_each(|(part, _)| sum.add(self.sum(part)));
+            let rows = rest.len() as u64;
+            self.gathered += rows;
+            let value = sum.busy;
+            parts.push((Part::Others(rows, sum), value));
         }
         let weights: Vec<i64> = parts.iter().map(|(_, value)| *value).collect();
         let areas = divide(&weights, area);

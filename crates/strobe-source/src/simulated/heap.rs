@@ -32,12 +32,13 @@ use super::drive::Run;
 use super::extremes;
 use super::scheduling;
 
-/// Whether a firmware has memory allocators that are known by name.
+/// Whether a firmware has memory allocators that are known by name, from a table of one's own or
+/// the project's.
 ///
 /// # Errors
 /// Why there is no heap to watch, with what was looked for.
-pub fn allocators(firmware: &Firmware) -> Result<(), String> {
-    find(firmware, None, false).map(drop)
+pub fn allocators(firmware: &Firmware, own: Option<&Allocators>) -> Result<(), String> {
+    find(firmware, own, false).map(drop)
 }
 
 /// What was seen of a firmware's heaps, as parts of a measurement.

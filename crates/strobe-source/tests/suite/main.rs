@@ -5,6 +5,7 @@
 mod archive_events;
 mod heap;
 mod heap_sampling;
+mod heap_shapes;
 mod links;
 mod measurement;
 mod models;

@@ -54,7 +54,14 @@ pub fn kind(path: &Path, has_metadata: bool) -> anyhow::Result<Kind> {
 /// If it cannot be read.
 pub fn of_heaps(path: &Path) -> anyhow::Result<Option<Kind>> {
     if files::is_directory(path)? {
-        return kind(path, false).map(Some);
+        if events::metadata_beside(path).is_none() {
+            return Err(exit::no_input(format!(
+                "{} is a directory without a file `metadata`; give a firmware, a recording or a \
+                 trace",
+                path.display()
+            )));
+        }
+        return Ok(Some(Kind::Ctf));
     }
     let head = files::head(path, &files::Kind::PIECEWISE, HEAD)?;
     if head.starts_with(ELF) {

@@ -123,11 +123,13 @@ fn conditions_and_expectations_decide_the_exit_code() {
 
 #[test]
 fn two_runs_of_one_experiment_do_not_build_over_each_other() {
-    let build = "build = 'echo x >> builds; until test -e go; do sleep 7.2003; done'\n";
+    // Other suites on this machine look for the same processes.
+    let word = format!("7.2003{}", std::process::id());
+    let build = format!("build = 'echo x >> builds; until test -e go; do sleep {word}; done'\n");
     let folder = described(&format!("{build}{COUNTS}"));
     let path = name(folder.path());
     let mut first = started(&["experiment", "run", &path, "--quick"]);
-    wait_for("7.2003", 1);
+    wait_for(&word, 1);
     let second = strobe(&["experiment", "run", &path, "--quick"]);
     assert_eq!(second.code, 74, "{}", second.stderr);
     assert!(second.stderr.contains("another run of this experiment"), "{}", second.stderr);

@@ -1,9 +1,11 @@
 //! `strobe heap`: what firmware allocates, by whom, and what it does not free.
 
 use std::fs;
+use std::io::Write;
 
 use strobe_model::measurement::{Measurement, Unit};
 
+use crate::common::figures::part;
 use crate::common::{measured, prebuilt, strobe};
 
 fn total(m: &Measurement, id: &str) -> u64 {
@@ -309,4 +311,91 @@ fn sampled_heaps_have_intervals() {
     }
     let both = strobe(&["heap", &leaky, "--sample-bytes", "64", "--check-memory"]);
     assert_eq!(both.code, 64, "{}", both.stderr);
+}
+
+/// Two chips with a heap and one without.
+fn rig() -> tempfile::NamedTempFile {
+    let chip = |name: &str, board: &str, firmware: &str| {
+        let firmware = prebuilt(firmware);
+        format!("[[chip]]\nname = {name:?}\nboard = {board:?}\nfirmware = {firmware:?}\n")
+    };
+    let chips = [
+        chip("logger", "stm32f070cb", "leaky"),
+        chip("node", "arduino-uno", "heap-avr"),
+        chip("lamp", "stm32f070cb", "blink"),
+    ];
+    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    write!(file, "name = \"heaps\"\n{}", chips.concat()).unwrap();
+    file
+}
+
+/// Each chip of a rig has the heap that it has alone; one without an allocator has none.
+#[test]
+fn each_chip_of_a_rig_has_its_heap() {
+    let rig = rig();
+    let rig = rig.path().to_str().unwrap();
+    let until = ["--until", "20ms"];
+    let (code, heaps) = measured(&[&["heap", "--rig", rig][..], &until].concat());
+    assert_eq!((code, heaps.parts.len()), (0, 3));
+    for (name, firmware) in [("logger", "leaky"), ("node", "heap-avr")] {
+        let (_, alone) = measured(&[&["heap", &prebuilt(firmware)][..], &until].concat());
+        let chip = part(&heaps, name);
+        assert!(total(chip, "heap-blocks") > 0, "{name}");
+        for id in ["heap-blocks", "heap-bytes", "heap-peak"] {
+            assert_eq!(chip.total(id), alone.total(id), "{name}: {id}");
+        }
+        assert!(chip.total("cycles").is_none(), "{name}");
+        assert!(chip.sections.iter().all(|section| section.id.starts_with("heap")), "{name}");
+    }
+    let lamp = part(&heaps, "lamp");
+    assert!(lamp.sections.is_empty());
+    assert!(lamp.findings.iter().any(|f| f.code == "no-allocator"), "{:?}", lamp.findings);
+    // A run has the same beside its profile, and `heap` reads it again.
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("rig.measurement");
+    let file = file.to_str().unwrap();
+    let ran = strobe(&[&["run", "--rig", rig, "--heap", "-o", file][..], &until].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let (_, again) = measured(&["heap", file]);
+    for name in ["logger", "node"] {
+        assert_eq!(part(&again, name).sections, part(&heaps, name).sections, "{name}");
+    }
+    // Without --heap the summary has the peak of each chip with a heap, which nobody has watched.
+    let (_, run) = measured(&[&["run", "--rig", rig][..], &until].concat());
+    assert_eq!(part(&run, "logger").total("heap-peak").map(|peak| peak.value()), Some(None));
+    assert!(part(&run, "lamp").total("heap-peak").is_none());
+}
+
+#[test]
+fn one_chip_of_a_rig_is_chosen_by_name() {
+    let rig = rig();
+    let rig = rig.path().to_str().unwrap();
+    let of = |chip: &str| {
+        strobe(&["heap", "--rig", rig, "--chip", chip, "--until", "5ms", "--measure", "bytes"])
+    };
+    let ran = of("node");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("== node ==") && !ran.stdout.contains("== logger =="));
+    let ran = of("lamp");
+    assert_eq!(ran.code, 65);
+    assert!(ran.stderr.contains("chip lamp: the firmware has no memory"), "{}", ran.stderr);
+    let echo = format!("{}/../../firmware/echo/echo.toml", env!("CARGO_MANIFEST_DIR"));
+    let ran = strobe(&["heap", "--rig", &echo, "--until", "1ms"]);
+    assert_eq!(ran.code, 65);
+    assert!(ran.stderr.contains("no chip of the rig has a heap"), "{}", ran.stderr);
+    // Marks are about the chosen chip.
+    let marks = ["--from", "go_round", "--chip", "node", "--until", "5ms"];
+    let (_, m) = measured(&[&["heap", "--rig", rig][..], &marks].concat());
+    assert!(part(&m, "node").section("heap-windows").is_some());
+    for wrong in [
+        &["heap", &prebuilt("leaky"), "--chip", "node"][..],
+        &["heap", &prebuilt("leaky"), "--rig", rig],
+        &["heap", &prebuilt("leaky"), "--load", "node=x.elf"],
+        &["heap", rig],
+        &["heap", "--rig", rig, "--board", "arduino-uno"],
+        &["heap", "--rig", rig, "--until", "1ms", "--measure", "nonsense"],
+        &["heap"],
+    ] {
+        assert_eq!(strobe(wrong).code, 64, "{wrong:?}");
+    }
 }

@@ -153,6 +153,16 @@ fn what_is_wrong_with_a_rig_is_reported() {
     wrong(&["--insert", "card=x.img"], "the rig has no part card");
     wrong(&["--mark", "PZ9"], "chip ping: board arduino-uno has no pin PZ9");
     wrong(&["--board", "arduino-uno"], "cannot be used with");
+    // Options of rigs are no options of one firmware.
+    let blink = prebuilt("blink");
+    for (more, expected) in [
+        (&[blink.as_str(), "--chip", "ping"][..], "cannot be used with"),
+        (&[&blink, "--load", "ping=x.elf"], "cannot be used with"),
+        (&[&echo()], "a rig file is given with --rig"),
+    ] {
+        let ran = strobe(&[&["run", "--until", "1ms"], more].concat());
+        assert!(ran.code == 64 && ran.stderr.contains(expected), "{}", ran.stderr);
+    }
 }
 
 /// What one chip sends arrives at the other a wire's delay later, with the same spacing.

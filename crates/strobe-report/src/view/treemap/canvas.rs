@@ -40,7 +40,7 @@ impl Canvas {
         self.frame(area, 0);
         let room = area.width.saturating_sub(2);
         let beside = format!("{name}  {figure}");
-        if figure.is_empty() || area.height >= 2 && figure.chars().count() <= room {
+        if area.height >= 2 && figure.chars().count() <= room {
             self.title(area, name, colour);
             self.letters(area.x + 1, area.y + 1, &shortened(figure, room), None);
         } else if clean(&beside).chars().count() <= room {

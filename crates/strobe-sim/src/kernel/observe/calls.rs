@@ -386,7 +386,7 @@ impl CallTree {
         self.chosen.follow(&mut self.running.opened, mask, call);
     }
 
-    fn call(&mut self, t: &Transfer, return_address: u32) {
+    fn call(&mut self, t: &Transfer, return_address: u32, bus: &Bus) {
         let node = self.running.current;
         if self.running.frames.len() >= MAX_DEPTH {
             self.cut += 1;
@@ -398,12 +398,12 @@ impl CallTree {
         let child = self.callee(node, t.to);
         self.entered(child);
         if self.heap.is_some() {
-            self.allocates(t, 1);
+            self.allocates(t, 1, bus);
         }
     }
 
     /// An allocator may have been entered; the innermost `own` frames are its call's own.
-    fn allocates(&mut self, t: &Transfer, own: usize) {
+    fn allocates(&mut self, t: &Transfer, own: usize, bus: &Bus) {
         let who = self.who();
         let Some(heap) = &mut self.heap else { return };
         let Some(function) = heap.function_at(t.to) else { return };
@@ -411,7 +411,7 @@ impl CallTree {
         let (depth, now) = (frames.len(), t.now);
         let entered = Entered { from: t.from, arguments: t.arguments, who, now, depth };
         let callers = frames[..depth.saturating_sub(own)].iter().map(|f| f.return_address);
-        heap.begin(function, &entered, callers, allocating);
+        heap.begin(function, &entered, callers, allocating, bus);
     }
 
     /// Frames were popped: calls of allocators have returned or, if the stack was cut, will not.
@@ -496,7 +496,7 @@ impl CallTree {
         let parent = self.running.frames.last().map_or(self.running.root, |top| top.node);
         self.enter(parent, kind);
         if self.heap.is_some() {
-            self.allocates(t, 0);
+            self.allocates(t, 0, bus);
         }
     }
 
@@ -619,7 +619,7 @@ impl CallTree {
 
     fn called(&mut self, t: &Transfer, return_address: u32, bus: &Bus) {
         self.arrived(t, true, bus);
-        self.call(t, return_address);
+        self.call(t, return_address, bus);
         self.stays(t);
     }
 

@@ -32,6 +32,41 @@ pub struct Entry {
     pub usable: Option<UsableRule>,
     /// It returns 0 for success and stores the block's address where this argument points.
     pub out: Option<u8>,
+    /// The blocks' size is kept in a pool: in [`Call::arguments`] it stands for the pool.
+    pub pool: Option<PoolRule>,
+    /// It passes on what it is asked for: what it calls is seen as called by its own caller.
+    pub passes: bool,
+}
+
+impl Entry {
+    /// A function that is only observed.
+    pub fn at(address: u32) -> Self {
+        Entry { address, usable: None, out: None, pool: None, passes: false }
+    }
+}
+
+/// Where a pool keeps the size of its blocks: in a word of its structure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolRule {
+    /// The argument that points to the pool.
+    pub argument: u8,
+    /// The bits of it that are the pointer.
+    pub mask: u32,
+    /// What a pointer is relative to.
+    pub base: u32,
+    /// The word's place in the structure.
+    pub at: u32,
+    /// Its width.
+    pub size: Size,
+}
+
+impl PoolRule {
+    /// Puts the size in the pool's place; 0 if it cannot be read.
+    fn apply(&self, arguments: &mut [u32; 4], bus: &Bus) {
+        let argument = &mut arguments[usize::from(self.argument & 3)];
+        let at = (*argument & self.mask).wrapping_add(self.base).wrapping_add(self.at);
+        *argument = bus.peek(at, self.size).unwrap_or(0);
+    }
 }
 
 /// Where an allocator keeps the size of a block: in a word beside it.
@@ -178,9 +213,17 @@ pub(super) type ReturnAddress = u32;
 /// An allocator's call that has not returned.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Open {
+    /// Its number; [`NONE`] if it is not kept.
     call: u32,
     /// Frames on the shadow stack while it runs.
     pub(super) depth: usize,
+    /// Of a function that passes on what it is asked for, the chain that led to it.
+    passes: Option<u32>,
+}
+
+/// The innermost call that is one of an allocator.
+fn innermost(open: &[Open]) -> Option<u32> {
+    open.iter().rev().find(|open| open.passes.is_none()).map(|open| open.call)
 }
 
 /// Looks at accesses of memory beside the allocators' calls, while the firmware runs.
@@ -283,31 +326,43 @@ impl Allocators {
         entered: &Entered,
         callers: impl Iterator<Item = ReturnAddress>,
         open: &mut Vec<Open>,
+        bus: &Bus,
     ) {
         if self.log.calls.len() >= MOST_CALLS {
             self.log.missed += 1;
             return;
         }
-        let Entered { from, arguments, who, now, depth } = *entered;
-        let within = open.last().map(|open| open.call);
+        let Entered { from, mut arguments, who, now, depth } = *entered;
+        let Some(entry) = self.entries.get(function as usize).copied() else { return };
+        if let Some(pool) = entry.pool {
+            pool.apply(&mut arguments, bus);
+        }
+        let within = innermost(open);
         let outer = within.filter(|call| *call != NONE);
         // What a call that is kept does inside is kept with it.
         if outer.is_none()
+            && !entry.passes
             && let Some(filter) = &mut self.filter
             && !filter.wants(self.log.calls.len() as u32, function, &arguments, within.is_some())
         {
-            open.push(Open { call: NONE, depth });
+            open.push(Open { call: NONE, depth, passes: None });
             return;
         }
         // What an allocator calls itself is called from where it is.
-        let chain = match outer.and_then(|outer| self.log.calls.get(outer as usize)) {
-            Some(outer) => outer.chain,
-            None => self.chain(callers, from),
+        let outer_call = outer.and_then(|outer| self.log.calls.get(outer as usize));
+        let chain = match (outer_call, open.last().and_then(|open| open.passes)) {
+            (Some(outer), _) => outer.chain,
+            (None, Some(chain)) => chain,
+            (None, None) => self.chain(callers, from),
         };
+        if entry.passes {
+            open.push(Open { call: NONE, depth, passes: Some(chain) });
+            return;
+        }
         let call = self.log.begin(function, arguments, who, outer, now);
         self.log.calls[call as usize].chain = chain;
         self.inspect(Moment::Begin(call));
-        open.push(Open { call, depth });
+        open.push(Open { call, depth, passes: None });
     }
 
     /// Calls whose frame has been popped have returned.
@@ -382,7 +437,8 @@ impl Allocators {
             inspector.written(address, size);
         }
         let is_memory = bus.memory_at(access.address).is_some();
-        let allocating = open.first().map(|open| open.call);
+        let mut calls = open.iter().filter(|open| open.passes.is_none());
+        let allocating = calls.next().map(|open| open.call);
         if inspector.access(access, Standing { is_memory, allocating, who, node }) {
             let chain = self.chain(callers, access.pc);
             if let Some(inspector) = &mut self.inspector {

@@ -1,14 +1,15 @@
 //! Memory allocators as data: a table of their functions by name, and which of them a firmware has.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod table;
 
-use serde::Deserialize;
+use std::collections::{HashMap, HashSet};
+
 use strobe_sim::device::Size;
-use strobe_sim::observe::heap::{Entry, UsableRule};
+use strobe_sim::observe::heap::{Entry, PoolRule, UsableRule};
 use strobe_symbols::{Firmware, Machine};
 
-/// What comes with the project.
-const BUILTIN: &str = include_str!("allocators.toml");
+pub use self::table::Allocators;
+use self::table::{Allocator, Arena, Function, Usable};
 
 /// Where an AVR's data space begins in ELF files and on the simulated bus.
 const AVR_DATA: u32 = 0x80_0000;
@@ -16,92 +17,13 @@ const AVR_DATA: u32 = 0x80_0000;
 /// Names of functions in a message.
 const MOST_NAMES: usize = 20;
 
-/// A table of allocators.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Allocators {
-    /// Lists of functions that several allocators share.
-    #[serde(default)]
-    functions: BTreeMap<String, Vec<Function>>,
-    #[serde(default)]
-    allocator: Vec<Allocator>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Allocator {
-    name: String,
-    #[serde(default)]
-    needs: Vec<String>,
-    functions: Functions,
-    #[serde(default)]
-    header: u32,
-    usable: Option<Usable>,
-    #[serde(default)]
-    arena: Arena,
-    /// The variable in which it keeps the least that was ever free of its arena's variable.
-    least_free: Option<String>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
-enum Functions {
-    Shared(String),
-    Own(Vec<Function>),
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Function {
-    names: Vec<String>,
-    size: Option<u8>,
-    count: Option<u8>,
-    pointer: Option<u8>,
-    alignment: Option<u8>,
-    out: Option<u8>,
-    grows: Option<u8>,
-    #[serde(default)]
-    own: bool,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Usable {
-    at: i32,
-    #[serde(default = "four")]
-    bytes: u8,
-    mask: u32,
-    #[serde(default)]
-    less: u32,
-    #[serde(default)]
-    follows_negative: bool,
-}
-
-fn four() -> u8 {
-    4
-}
-
-/// Where an allocator's memory is.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Arena {
-    /// A variable that is all of it.
-    variable: Option<String>,
-    /// Symbols at its begin and end.
-    begin: Option<String>,
-    end: Option<String>,
-    /// What its function that `grows` has returned.
-    #[serde(default)]
-    grows: bool,
-}
-
 /// What a function does, with the numbers of its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Returns a new block of `size` bytes, times `count`.
     Allocate {
-        /// Bytes.
-        size: u8,
+        /// Bytes; none if nothing states them.
+        size: Option<u8>,
         /// Times.
         count: Option<u8>,
     },
@@ -109,6 +31,8 @@ pub enum Role {
     Free {
         /// Its address.
         pointer: u8,
+        /// Memory that was never allocated is added to a pool.
+        adds: bool,
     },
     /// Resizes a block, which may move it.
     Reallocate {
@@ -126,6 +50,15 @@ pub enum Role {
     },
     /// Reads or writes the allocator's own structures: statistics, walks, initialisation.
     Own,
+    /// Passes on what it is asked for; never among the calls that were seen.
+    Passes,
+}
+
+impl Role {
+    /// Whether it is one of those that allocate.
+    pub fn allocates(self) -> bool {
+        matches!(self, Role::Allocate { .. } | Role::Reallocate { .. })
+    }
 }
 
 /// A function of an allocator, in a firmware.
@@ -161,6 +94,8 @@ pub struct Heap {
     pub area: Area,
     /// Whether the usable size of blocks can be read.
     pub knows_usable: bool,
+    /// Whether a garbage collector frees blocks, without a call for each.
+    pub collects: bool,
     /// Its bytes in all, and where it keeps the least that was ever free of them.
     pub least_free: Option<(u32, u32)>,
 }
@@ -186,92 +121,15 @@ impl Found {
         arguments[usize::from(at & 3)] & self.mask
     }
 
-    /// Bytes that a call asks for; none where they are more than there are addresses.
-    pub fn bytes(&self, arguments: &[u32; 4], size: u8, count: Option<u8>) -> Option<u32> {
-        let size = self.argument(arguments, size);
+    /// Bytes that a call asks for, 0 if nothing states them; none where they are more than there
+    /// are addresses.
+    pub fn bytes(&self, arguments: &[u32; 4], size: Option<u8>, count: Option<u8>) -> Option<u32> {
+        let size = size.map_or(0, |size| self.argument(arguments, size));
         let all = match count {
             None => size,
             Some(count) => size.checked_mul(self.argument(arguments, count))?,
         };
         (all <= self.mask).then_some(all)
-    }
-}
-
-impl Allocators {
-    /// Parses a table.
-    ///
-    /// # Errors
-    /// When it is not TOML, or an entry makes no sense; the text names it.
-    pub fn parse(toml: &str) -> Result<Self, String> {
-        let parsed: Allocators =
-            toml::from_str(toml).map_err(|e| e.to_string().trim_end().to_owned())?;
-        for allocator in &parsed.allocator {
-            let name = &allocator.name;
-            let functions = parsed.of(allocator)?;
-            if functions.is_empty() {
-                return Err(format!("allocator {name}: it has no functions"));
-            }
-            for function in functions {
-                let shown = function.names.first().map_or("a function without names", |n| n);
-                function.role().map_err(|why| format!("allocator {name}: {shown}: {why}"))?;
-            }
-            let bytes = allocator.usable.as_ref().map(|usable| usable.bytes);
-            if bytes.is_some_and(|bytes| !matches!(bytes, 1 | 2 | 4)) {
-                return Err(format!("allocator {name}: usable: bytes are 1, 2 or 4"));
-            }
-        }
-        if parsed.allocator.is_empty() {
-            return Err("at least one [[allocator]] is needed".to_owned());
-        }
-        Ok(parsed)
-    }
-
-    /// This table and, after it, the one that comes with the project.
-    #[must_use]
-    pub fn with_builtin(mut self) -> Vec<Allocators> {
-        self.allocator.retain(|allocator| !allocator.name.is_empty());
-        // A test parses it.
-        let builtin = Allocators::parse(BUILTIN).unwrap_or_default();
-        vec![self, builtin]
-    }
-
-    fn of<'a>(&'a self, allocator: &'a Allocator) -> Result<&'a [Function], String> {
-        match &allocator.functions {
-            Functions::Own(list) => Ok(list),
-            Functions::Shared(name) => {
-                self.functions.get(name).map(Vec::as_slice).ok_or_else(|| {
-                    format!("allocator {}: there is no list of functions {name}", allocator.name)
-                })
-            }
-        }
-    }
-}
-
-impl Function {
-    fn role(&self) -> Result<Role, String> {
-        let Function { size, count, pointer, alignment, out, grows, own, names } = self;
-        let all = [size, count, pointer, alignment, out, grows];
-        if names.is_empty() || names.iter().any(|name| name.trim_start_matches('*').is_empty()) {
-            return Err("names are missing".to_owned());
-        }
-        if all.iter().any(|argument| argument.is_some_and(|n| n > 3)) {
-            return Err("only the first four arguments, 0 to 3, can be seen".to_owned());
-        }
-        if *own {
-            return match all.iter().all(|argument| argument.is_none()) {
-                true => Ok(Role::Own),
-                false => Err("what is own takes no arguments".to_owned()),
-            };
-        }
-        match (*pointer, *size, *grows) {
-            (None, None, Some(by)) => Ok(Role::Grow { by }),
-            (None, Some(size), None) => Ok(Role::Allocate { size, count: *count }),
-            (Some(pointer), Some(size), None) => {
-                Ok(Role::Reallocate { pointer, size, count: *count })
-            }
-            (Some(pointer), None, None) if count.is_none() => Ok(Role::Free { pointer }),
-            _ => Err("it needs size, pointer, both, grows, or own".to_owned()),
-        }
     }
 }
 
@@ -294,9 +152,7 @@ pub fn find(firmware: &Firmware, own: Option<&Allocators>, checks: bool) -> Resu
             add(firmware, &names, allocator, functions, &mut taken, &mut found);
         }
     }
-    let allocates =
-        |known: &Known| matches!(known.role, Role::Allocate { .. } | Role::Reallocate { .. });
-    match found.functions.iter().any(allocates) {
+    match found.functions.iter().any(|known| known.role.allocates()) {
         true => Ok(found),
         false => Err(nothing(firmware, &tables)),
     }
@@ -323,12 +179,13 @@ fn add<'a>(
             if !taken.insert(address) {
                 continue;
             }
-            any |= role != Role::Own;
+            any |= !matches!(role, Role::Own | Role::Passes);
             let heap = found.heaps.len();
             found.functions.push(Known { name, heap, role });
-            let usable = usable
-                .filter(|_| !matches!(role, Role::Free { .. } | Role::Grow { .. } | Role::Own));
-            found.entries.push(Entry { address, usable, out: function.out });
+            let usable = usable.filter(|_| role.allocates());
+            let pool = function.pool.zip(function.at).map(|place| pool(place, found));
+            let (out, passes) = (function.out, role == Role::Passes);
+            found.entries.push(Entry { address, usable, out, pool, passes });
         }
     }
     if any {
@@ -337,6 +194,7 @@ fn add<'a>(
             header: allocator.header,
             area: area(firmware, &allocator.arena),
             knows_usable: usable.is_some(),
+            collects: allocator.collects,
             least_free: least_free(firmware, allocator),
         });
     }
@@ -350,6 +208,12 @@ fn rule(usable: &Usable, base: u32) -> UsableRule {
     };
     let Usable { at, mask, less, follows_negative, .. } = *usable;
     UsableRule { base, at, size, mask, less, follows_negative }
+}
+
+/// Where a pool, which this argument points to, keeps the size of its blocks: in a `size_t`.
+fn pool((argument, at): (u8, u32), found: &Found) -> PoolRule {
+    let size = if found.mask == u32::MAX { Size::Word } else { Size::Half };
+    PoolRule { argument, mask: found.mask, base: found.base, at, size }
 }
 
 fn area(firmware: &Firmware, arena: &Arena) -> Area {
@@ -429,7 +293,9 @@ fn nothing(firmware: &Firmware, tables: &[Allocators]) -> String {
     let functions = |table: &Allocators| -> Vec<String> {
         let first = |allocator: &Allocator| {
             let mut all = table.of(allocator).ok()?.iter();
-            let takes = all.find(|f| f.size.is_some() && f.pointer.is_none())?;
+            let is_wrapped = |f: &Function| f.names.iter().any(|name| name.starts_with("__wrap"));
+            let allocates = |f: &Function| matches!(f.role(), Ok(Role::Allocate { .. }));
+            let takes = all.find(|f| allocates(f) && !is_wrapped(f))?;
             Some(takes.names.first()?.trim_start_matches('*').to_owned())
         };
         table.allocator.iter().filter_map(first).collect()
@@ -449,6 +315,9 @@ fn nothing(firmware: &Firmware, tables: &[Allocators]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use super::table::BUILTIN;
     use super::*;
 
     #[test]
@@ -466,33 +335,35 @@ mod tests {
         assert_eq!(found.functions.len(), 3);
     }
 
+    /// Every allocator of the table is found by the names of its functions alone, and what each of
+    /// them does is understood.
+    #[test]
+    fn every_entry_of_the_table_is_found_by_its_names() {
+        let table = Allocators::parse(BUILTIN).unwrap();
+        for allocator in &table.allocator {
+            // What only looks after structures may be another allocator's sign.
+            let functions = table.of(allocator).unwrap().iter().filter(|function| !function.own);
+            let own: Vec<&String> = functions.flat_map(|function| &function.names).collect();
+            let names = own.iter().copied().chain(allocator.needs.first());
+            let names: BTreeSet<String> = names.map(|name| name.replace('*', "_R_")).collect();
+            let placed = (0x100u32..).step_by(0x10).zip(names);
+            let firmware = Firmware::of_functions(placed.map(|(at, name)| (name, at, 0x10)));
+            let found = find(&firmware, None, false).unwrap();
+            let heap = found.heaps.iter().position(|heap| heap.name == allocator.name);
+            let heap = heap.unwrap_or_else(|| panic!("{} is not found", allocator.name));
+            let known = found.functions.iter().filter(|known| known.heap == heap).count();
+            assert_eq!(known, own.len(), "{}", allocator.name);
+        }
+    }
+
     #[test]
     fn a_firmware_without_allocators_is_an_error_that_helps() {
         let firmware = Firmware::of_functions([("main".to_owned(), 0x100, 0x20)]);
         let error = find(&firmware, None, false).unwrap_err();
         assert!(error.contains("pvPortMalloc") && error.contains("--allocators"), "{error}");
+        assert!(error.contains(" malloc") && !error.contains("__wrap"), "{error}");
         let own = "[[allocator]]\nname = \"pool\"\nfunctions = [{ names = [\"main\"], size = 0 }]";
         let found = find(&firmware, Some(&Allocators::parse(own).unwrap()), true).unwrap();
         assert_eq!(found.heaps[0].name, "pool");
-    }
-
-    #[test]
-    fn tables_that_make_no_sense_are_refused() {
-        let with = |functions: &str| {
-            Allocators::parse(&format!("[[allocator]]\nname = \"x\"\nfunctions = {functions}"))
-        };
-        for bad in [
-            "[]",
-            "\"unknown\"",
-            "[{ names = [\"f\"] }]",
-            "[{ names = [\"f\"], size = 4 }]",
-            "[{ names = [], size = 0 }]",
-            "[{ names = [\"*\"], size = 0 }]",
-            "[{ names = [\"f\"], size = 0, grows = 0 }]",
-            "[{ names = [\"f\"], sise = 0 }]",
-        ] {
-            assert!(with(bad).is_err(), "{bad}");
-        }
-        assert!(Allocators::parse("").is_err());
     }
 }

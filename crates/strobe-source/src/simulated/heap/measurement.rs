@@ -13,7 +13,7 @@ mod tables;
 mod windows;
 
 use strobe_model::measurement::{
-    Balance, Content, Finding, Loss, Parts, Quantity, Section, Severity, Total, Unit,
+    Balance, Content, Finding, Loss, Parts, Quantity, Section, Severity, Total, Trust, Unit,
 };
 use strobe_sim::bus::Bus;
 use strobe_sim::observe::heap::{Call, Log};
@@ -21,7 +21,7 @@ use strobe_sim::observe::schedule::Who;
 use strobe_symbols::Firmware;
 
 use super::Heaps;
-use super::allocators::Found;
+use super::allocators::{Found, Role};
 use super::arena::{self, Course};
 use super::inspect::Inspection;
 use super::replay::{Block, How, Shadow};
@@ -93,11 +93,45 @@ impl Seen<'_> {
         self.log.missed == 0
     }
 
-    /// A count that may be more where calls are missing.
+    /// A count that may be more where calls, or the sizes of blocks, are missing.
     fn counted(&self, n: u64, unit: Unit) -> Quantity {
-        match self.is_whole() {
+        let has_unknown = unit == Unit::BYTES && !self.unsized_functions().is_empty();
+        match self.is_whole() && !has_unknown {
             true => Quantity::exact(n, unit),
             false => Quantity::at_least(n, unit),
+        }
+    }
+
+    /// Whether blocks are there that a garbage collector frees.
+    fn collects(&self) -> bool {
+        let is_collected = |block: &Block| self.is_collected(block);
+        self.found.heaps.iter().any(|heap| heap.collects)
+            && self.shadow.blocks.iter().any(is_collected)
+    }
+
+    /// Whether a garbage collector frees a block.
+    fn is_collected(&self, block: &Block) -> bool {
+        self.found.heaps.get(block.heap).is_some_and(|heap| heap.collects)
+    }
+
+    /// The allocators and functions whose blocks are of a size that nothing states.
+    fn unsized_functions(&self) -> Vec<&str> {
+        let both = self.found.functions.iter().zip(&self.shadow.calls);
+        let is_unsized = |role: Role| matches!(role, Role::Allocate { size: None, .. });
+        let called = both.filter(|(known, calls)| **calls > 0 && is_unsized(known.role));
+        called.map(|(known, _)| known.name.as_str()).collect()
+    }
+
+    /// What was live at a time.
+    fn level(&self, n: u64, unit: Unit) -> Quantity {
+        let has_unknown = unit == Unit::BYTES && !self.unsized_functions().is_empty();
+        match (self.is_whole(), self.collects(), has_unknown) {
+            (false, ..) => Quantity::unknown(unit, MISSED),
+            (true, false, false) => Quantity::exact(n, unit),
+            (true, false, true) => Quantity::at_least(n, unit),
+            (true, true, true) => Quantity::unknown(unit, "blocks of unknown size, and collected"),
+            (true, true, false) => Quantity::new(Some(n.into()), unit.clone(), Trust::AtMost)
+                .unwrap_or_else(|invalid| Quantity::unknown(unit, invalid.to_string())),
         }
     }
 
@@ -132,6 +166,7 @@ struct Fates {
     live: Amount,
     reset: Amount,
     replaced: Amount,
+    collected: Amount,
 }
 
 impl Fates {
@@ -143,6 +178,7 @@ impl Fates {
                 Some(How::Freed) => &mut fates.freed,
                 Some(How::Reset) => &mut fates.reset,
                 Some(How::Replaced) => &mut fates.replaced,
+                Some(How::Collected) => &mut fates.collected,
                 None => &mut fates.live,
             };
             fate.add(block);
@@ -211,14 +247,14 @@ fn totals(seen: &Seen, fates: &Fates, sites: &Sites, courses: &[Course]) -> Vec<
     };
     let leaks = sites.leaks().count() as u64;
     let mut out = vec![
-        total("heap-peak", "heap peak", seen.known(shadow.peak.bytes, Unit::BYTES)),
+        total("heap-peak", "heap peak", seen.level(shadow.peak.bytes, Unit::BYTES)),
         total(
             "heap-peak-blocks",
             "blocks at the peak",
-            seen.known(shadow.peak.blocks, Unit::COUNT),
+            seen.level(shadow.peak.blocks, Unit::COUNT),
         ),
-        total("heap-live", "live at the end", seen.known(live.bytes, Unit::BYTES)),
-        total("heap-live-blocks", "blocks live", seen.known(live.blocks, Unit::COUNT)),
+        total("heap-live", "live at the end", seen.level(live.bytes, Unit::BYTES)),
+        total("heap-live-blocks", "blocks live", seen.level(live.blocks, Unit::COUNT)),
         total("heap-bytes", "allocated in all", seen.counted(all.bytes, Unit::BYTES)),
         total("heap-blocks", "allocations", seen.counted(all.blocks, Unit::COUNT)),
         total("heap-freed-blocks", "blocks freed", seen.counted(freed.blocks, Unit::COUNT)),
@@ -247,7 +283,7 @@ fn totals(seen: &Seen, fates: &Fates, sites: &Sites, courses: &[Course]) -> Vec<
 
 /// Allocated = freed + live + what a reset or something else ended.
 fn balances(seen: &Seen, fates: &Fates, out: &mut Heaps) {
-    let Fates { all, freed, live, reset, replaced } = *fates;
+    let Fates { all, freed, live, reset, replaced, collected } = *fates;
     let lost = || match seen.is_whole() {
         true => Loss::Known(0),
         false => Loss::Unknown(MISSED.to_owned()),
@@ -261,6 +297,7 @@ fn balances(seen: &Seen, fates: &Fates, out: &mut Heaps) {
             ("live at the end", live),
             ("ended by a reset", reset),
             ("overwritten without a free", replaced),
+            ("collected, and allocated anew", collected),
         ];
         let parts = Parts {
             what: what.to_owned(),

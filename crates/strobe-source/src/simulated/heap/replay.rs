@@ -58,6 +58,8 @@ pub enum How {
     Reset,
     /// Its memory is another block's, and no call has freed it: something else has.
     Replaced,
+    /// A garbage collector has freed it at some time before its memory became another block's.
+    Collected,
 }
 
 /// Something done to a heap that must not be.
@@ -256,7 +258,7 @@ impl Replay {
         self.found.argument(&call.arguments, at)
     }
 
-    fn size(&self, call: &Call, size: u8, count: Option<u8>) -> Option<u32> {
+    fn size(&self, call: &Call, size: Option<u8>, count: Option<u8>) -> Option<u32> {
         self.found.bytes(&call.arguments, size, count)
     }
 
@@ -275,7 +277,7 @@ impl Replay {
         let Some(role) = self.role(call) else { return };
         if call.outer.is_some() {
             self.out.nested += u64::from(!matches!(role, Role::Grow { .. } | Role::Own));
-            if let Role::Free { pointer } = role {
+            if let Role::Free { pointer, .. } = role {
                 self.inner_free(index, self.argument(call, pointer));
             }
             return;
@@ -287,7 +289,7 @@ impl Replay {
             self.misuse(MisuseKind::InHandler, index, 0, None);
         }
         match role {
-            Role::Free { pointer } => match self.argument(call, pointer) {
+            Role::Free { pointer, .. } => match self.argument(call, pointer) {
                 0 => self.out.null_frees += 1,
                 pointer => {
                     if let Some(block) = self.take(index, call, pointer) {
@@ -304,7 +306,7 @@ impl Replay {
                     self.resizing.insert(index, block);
                 }
             }
-            Role::Allocate { .. } | Role::Grow { .. } | Role::Own => {}
+            Role::Allocate { .. } | Role::Grow { .. } | Role::Own | Role::Passes => {}
         }
     }
 
@@ -336,6 +338,10 @@ impl Replay {
         let (kind, block) = match (inside, self.last.get(&pointer)) {
             (Some(block), _) => (MisuseKind::InnerFree, Some(block)),
             (None, Some(block)) => (MisuseKind::DoubleFree, Some(*block)),
+            // A pool gets its blocks by freeing them.
+            (None, None) if matches!(self.role(call), Some(Role::Free { adds: true, .. })) => {
+                return None;
+            }
             (None, None) => (MisuseKind::WildFree, None),
         };
         self.misuse(kind, index, pointer, block);
@@ -365,14 +371,14 @@ impl Replay {
                     self.inner.insert(result, usable);
                 }
             }
-            Role::Own => {}
+            Role::Own | Role::Passes => {}
             Role::Free { .. } => self.inner.clear(),
             Role::Allocate { size, count } => {
                 let size = self.size(call, size, count);
                 self.allocated(index, call, size, result, usable);
             }
             Role::Reallocate { size, count, .. } => {
-                let size = self.size(call, size, count);
+                let size = self.size(call, Some(size), count);
                 self.reallocated(index, call, size, result, usable);
             }
         }
@@ -425,7 +431,8 @@ impl Replay {
         self.inner.clear();
         if result == 0 {
             // Of nothing an allocator may return nothing.
-            if size != Some(0) {
+            let is_unknown = matches!(self.role(call), Some(Role::Allocate { size: None, .. }));
+            if size != Some(0) || is_unknown {
                 self.out.failures.push(Failure { call: index, size, live_bytes: self.now.bytes });
             }
             return;
@@ -465,12 +472,16 @@ impl Replay {
             }
             there.push((*at, *block));
         }
+        let collects = self.found.heaps.get(heap).is_some_and(|heap| heap.collects);
         for (at, block) in there {
-            self.misuse(MisuseKind::Overlap, index, pointer, Some(block));
+            if !collects {
+                self.misuse(MisuseKind::Overlap, index, pointer, Some(block));
+            }
             if let Some(live) = self.live.get_mut(heap) {
                 live.remove(&at);
             }
-            self.die(block, How::Replaced, Some(index));
+            let how = if collects { How::Collected } else { How::Replaced };
+            self.die(block, how, Some(index));
         }
     }
 

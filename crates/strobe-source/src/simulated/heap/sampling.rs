@@ -70,7 +70,7 @@ impl Sampler {
     }
 
     /// Whether a call that asks for a block gets a sampled one.
-    fn allocates(&mut self, arguments: &[u32; 4], size: u8, count: Option<u8>) -> bool {
+    fn allocates(&mut self, arguments: &[u32; 4], size: Option<u8>, count: Option<u8>) -> bool {
         let bytes = self.found.bytes(arguments, size, count).unwrap_or(0);
         self.asked = (self.asked.0 + 1, self.asked.1.saturating_add(bytes.into()));
         self.hits(bytes)
@@ -81,7 +81,7 @@ impl Filter for Sampler {
     fn wants(&mut self, call: u32, function: u32, arguments: &[u32; 4], inner: bool) -> bool {
         let known = self.found.functions.get(function as usize);
         match known.map(|known| known.role) {
-            Some(Role::Free { pointer }) => {
+            Some(Role::Free { pointer, .. }) => {
                 let pointer = self.found.argument(arguments, pointer);
                 self.live.remove(&pointer)
             }
@@ -90,13 +90,14 @@ impl Filter for Sampler {
             Some(Role::Allocate { size, count }) => self.allocates(arguments, size, count),
             Some(Role::Reallocate { pointer, size, count }) => {
                 let frees = self.live.remove(&self.found.argument(arguments, pointer));
-                let halves = Halves { frees, allocates: self.allocates(arguments, size, count) };
+                let halves =
+                    Halves { frees, allocates: self.allocates(arguments, Some(size), count) };
                 if halves.frees != halves.allocates {
                     self.halves.insert(call, halves);
                 }
                 halves.frees || halves.allocates
             }
-            Some(Role::Grow { .. } | Role::Own) | None => false,
+            Some(Role::Grow { .. } | Role::Own | Role::Passes) | None => false,
         }
     }
 
@@ -111,7 +112,7 @@ impl Filter for Sampler {
             Some(Role::Reallocate { pointer, size, count }) => {
                 let whole = Halves { frees: true, allocates: true };
                 let halves = self.halves.get(&index).copied().unwrap_or(whole);
-                let nothing_asked = self.found.bytes(&call.arguments, size, count) == Some(0);
+                let nothing_asked = self.found.bytes(&call.arguments, Some(size), count) == Some(0);
                 if result != 0 && halves.allocates {
                     self.live.insert(result);
                 }

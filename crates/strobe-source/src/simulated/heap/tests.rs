@@ -5,7 +5,7 @@ mod accesses;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use strobe_sim::observe::heap::{Allocators as Watched, End, Log};
+use strobe_sim::observe::heap::{Allocators as Watched, End, Entry, Log};
 use strobe_sim::observe::schedule::Who;
 
 use super::allocators::{Area, Found, Heap, Known, Role};
@@ -20,13 +20,14 @@ fn found() -> Found {
             header: 4,
             area: Area::Grown,
             knows_usable: false,
+            collects: false,
             least_free: None,
         }],
         functions: vec![
-            known("malloc", Role::Allocate { size: 0, count: None }),
-            known("free", Role::Free { pointer: 0 }),
+            known("malloc", Role::Allocate { size: Some(0), count: None }),
+            known("free", Role::Free { pointer: 0, adds: false }),
             known("realloc", Role::Reallocate { pointer: 0, size: 1, count: None }),
-            known("calloc", Role::Allocate { size: 1, count: Some(0) }),
+            known("calloc", Role::Allocate { size: Some(1), count: Some(0) }),
             known("sbrk", Role::Grow { by: 0 }),
         ],
         entries: Vec::new(),
@@ -293,8 +294,7 @@ proptest! {
 /// Entries of one address are one function: the first of them.
 #[test]
 fn one_address_is_one_function() {
-    let entry = |address| strobe_sim::observe::heap::Entry { address, usable: None, out: None };
-    let watched = Watched::new(vec![entry(0x101), entry(0x100), entry(0x80)]);
+    let watched = Watched::new([0x101, 0x100, 0x80].map(Entry::at).into());
     assert_eq!(watched.function_at(0x100), Some(0));
     assert_eq!(watched.function_at(0x81), Some(2));
     assert_eq!(watched.function_at(0x102), None);

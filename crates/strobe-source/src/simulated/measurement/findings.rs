@@ -9,7 +9,7 @@ use crate::simulated::extremes;
 pub(super) fn findings(record: &Record) -> Vec<Finding> {
     let mut out: Vec<Finding> = record.fault.iter().map(fault).collect();
     out.extend(record.warnings.iter().map(|warning| {
-        let is_note = warning.code == "phase-shifted";
+        let is_note = ["phase-shifted", "no-allocator"].contains(&warning.code.as_str());
         let severity = if is_note { Severity::Note } else { Severity::Warning };
         Finding { count: warning.count, ..Finding::new(severity, &warning.code, &warning.text) }
     }));

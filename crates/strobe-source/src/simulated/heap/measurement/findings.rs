@@ -19,6 +19,7 @@ pub(super) fn findings(seen: &Seen, places: &mut Places, sites: &Sites) -> Vec<F
         let finding = Finding::new(Severity::Warning, "heap-incomplete", text);
         out.push(Finding { count: seen.log.missed, ..finding });
     }
+    out.extend(limits(seen));
     for kind in [
         MisuseKind::DoubleFree,
         MisuseKind::InnerFree,
@@ -32,6 +33,27 @@ pub(super) fn findings(seen: &Seen, places: &mut Places, sites: &Sites) -> Vec<F
     out.extend(accesses::findings(seen, places));
     out.extend(failures(seen, places));
     out.extend(leaks(seen, places, sites));
+    out
+}
+
+/// What the allocators do not show.
+pub(super) fn limits(seen: &Seen) -> Vec<Finding> {
+    let mut out = Vec::new();
+    if seen.collects() {
+        let text = "a garbage collector frees blocks without a call for each: such a block counts \
+                    as live until its memory is allocated anew, so what is live and the peak are \
+                    at most so much, and leaks are not looked for among them";
+        out.push(Finding::new(Severity::Note, "heap-collected", text));
+    }
+    let functions = seen.unsized_functions();
+    if !functions.is_empty() {
+        let text = format!(
+            "blocks from {} are of a size that nothing states: they count as blocks, and their \
+             bytes are missing",
+            functions.join(", ")
+        );
+        out.push(Finding::new(Severity::Note, "heap-unsized", text));
+    }
     out
 }
 
@@ -167,6 +189,7 @@ fn failures(seen: &Seen, places: &mut Places) -> Option<Finding> {
     let first = seen.shadow.failures.first()?;
     let call = seen.call(first.call)?;
     let asked = match first.size {
+        Some(0) => "a block of unknown size".to_owned(),
         Some(size) => format!("{size} bytes"),
         None => "more bytes than there are addresses".to_owned(),
     };

@@ -58,7 +58,7 @@ pub(super) fn profile(seen: &Seen) -> Option<Section> {
         match block.how() {
             None => of.live.add(block),
             Some(How::Freed) => of.freed.add(block),
-            Some(How::Reset | How::Replaced) => of.other.add(block),
+            Some(How::Reset | How::Replaced | How::Collected) => of.other.add(block),
         }
     }
     if order.is_empty() {

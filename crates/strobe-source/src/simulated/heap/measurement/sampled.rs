@@ -21,6 +21,8 @@ use crate::simulated::heap::sampling::Sampler;
 
 const PEAK: &str = "allocations are sampled, and the greatest of estimates is too great";
 
+const COLLECTED: &str = "a garbage collector frees blocks without a call for each";
+
 /// What is estimated of some blocks.
 #[derive(Clone, Copy)]
 enum Of {
@@ -66,6 +68,7 @@ pub(super) fn heaps(seen: &Seen, sampler: &Sampler) -> Heaps {
         sampler.asked.0
     );
     out.findings.push(Finding::new(Severity::Note, "heap-sampled", text));
+    out.findings.extend(super::findings::limits(seen));
     out.findings.extend(super::findings::leaks(seen, &places, &sites));
     let sections = [
         table(seen, sampler, &sites),
@@ -98,9 +101,11 @@ fn totals(seen: &Seen, sampler: &Sampler, sites: &Sites) -> Vec<Total> {
         quantity,
     };
     let live = || seen.shadow.blocks.iter().filter(is_live);
-    let of = |of: Of| match seen.is_whole() {
-        true => quantity(of.estimate(live(), sampler.distance), of.unit()),
-        false => Quantity::unknown(of.unit(), super::MISSED),
+    let of = |of: Of| match (seen.is_whole(), seen.collects()) {
+        (true, false) => quantity(of.estimate(live(), sampler.distance), of.unit()),
+        // Whose memory a block has that is not followed, nobody knows.
+        (true, true) => Quantity::unknown(of.unit(), COLLECTED),
+        (false, _) => Quantity::unknown(of.unit(), super::MISSED),
     };
     let leaks = sites.leaks().count() as u64;
     vec![

@@ -27,6 +27,8 @@ pub(super) struct Site {
     pub peak: Amount,
     pub growth: Growth,
     pub failed: u64,
+    /// A garbage collector frees its blocks.
+    pub collected: bool,
     /// One of its chains.
     pub chain: u32,
     lifetimes: Spread,
@@ -64,6 +66,7 @@ impl Sites {
             let site = &mut all[at];
             site.blocks.push(index);
             site.all.add(block);
+            site.collected |= seen.is_collected(block);
             if block.gone.is_none() {
                 site.live.add(block);
             }
@@ -79,7 +82,7 @@ impl Sites {
             let at = site_of(call.chain, &mut all);
             all[at].failed += 1;
         }
-        for site in &mut all {
+        for site in all.iter_mut().filter(|site| !site.collected) {
             let blocks = site.blocks.iter().filter_map(|&block| seen.block(block));
             site.growth = Growth::of(blocks.map(Block::life), seen.end);
         }
@@ -153,6 +156,7 @@ impl Site {
             peak: Amount::default(),
             growth: Growth::default(),
             failed: 0,
+            collected: false,
             chain,
             lifetimes: Spread::default(),
         }
@@ -160,6 +164,9 @@ impl Site {
 
     /// What became of its blocks, in a word or two.
     fn state(&self, seen: &Seen) -> &'static str {
+        if self.collected {
+            return "collected";
+        }
         match (seen.is_whole(), self.growth.is_leak(), self.live.blocks) {
             (false, ..) => "unknown",
             (true, true, _) => "leaks",

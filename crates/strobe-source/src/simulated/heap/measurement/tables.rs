@@ -34,6 +34,7 @@ pub(super) fn calls(seen: &Seen) -> Section {
             Role::Reallocate { .. } => "resizes",
             Role::Grow { .. } => "takes memory from the system",
             Role::Own => "looks after itself",
+            Role::Passes => "passes on",
         };
         if *calls > 0 {
             table.row([known.name.as_str().into(), (*calls).into(), does.into(), heap.into()]);
@@ -243,7 +244,7 @@ pub(super) fn spreads(seen: &Seen) -> Option<Section> {
         match block.how() {
             None => live.add(seen.age(block)),
             Some(How::Freed) => freed.add(seen.age(block)),
-            Some(How::Reset | How::Replaced) => {}
+            Some(How::Reset | How::Replaced | How::Collected) => {}
         }
     }
     let all = [
