@@ -11,7 +11,7 @@ mod line;
 mod lookup;
 mod selector;
 
-pub use blame::{Share, changes, contributors};
+pub use blame::{Share, adds_up, changes, contributors};
 pub use judge::{Judged, Stored, Verdict, judge};
 pub use limit::{Limit, Limits, Scale};
 pub use line::Line;

@@ -16,6 +16,7 @@ mod instructions;
 mod matching;
 mod origins;
 mod places;
+mod roots;
 mod sets;
 mod splits;
 mod sum;
@@ -40,11 +41,18 @@ pub use sets::compare_sets;
 const CODE: &str = "code-run";
 
 /// Figures of a whole run that are no sums.
-const EXTREMES: [&str; 2] = ["deepest-stack", "stack-margin"];
+const EXTREMES: [&str; 4] = ["deepest-stack", "stack-margin", "image-flash", "image-ram"];
+
+/// What an image takes, by the names of the subject's facts.
+const OF_IMAGE: [(&str, &str, &str); 2] =
+    [("flash", "image-flash", "flash of the image"), ("RAM", "image-ram", "RAM of the image")];
 
 /// Figures of memory for the verdict, the gravest first.
 const OF_MEMORY: [&str; 6] =
     ["heap-leaks", "heap-failed", "deepest-stack", "heap-peak", "heap-live", "heap-blocks"];
+
+/// What grows or falls by less than this factor is not in the verdict, unless it is exceptional.
+const WORTH_NAMING: f64 = 1.1;
 
 /// Compares `b` with `a`: differences are what `b` has more.
 pub fn compare(a: &Measurement, b: &Measurement) -> Measurement {
@@ -74,6 +82,7 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
                     the differences are without it";
         compared.findings.push(Finding::new(Severity::Note, "shared-model", text));
     }
+    let a = &*roots::as_in_b(&mut compared, a, b);
     let found = functions::push(&mut compared, a, b, repeated);
     // Only then instructions.
     let is_code = |section: &Section| section.id.contains("-instructions-");
@@ -98,6 +107,14 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
 /// What a run needs of memory, which its functions do not show: totals of both that differ for
 /// certain.
 fn memory(a: &Measurement, b: &Measurement) -> Vec<String> {
+    let image = OF_IMAGE.iter().filter_map(|(name, _, title)| {
+        let [x, y] = [a, b].map(|side| Some(fact(side, name)?.value()?.as_f64()));
+        let (x, y) = (x?, y?);
+        // Nearly every change of code changes it by a few bytes.
+        let by = x.max(y) / x.min(y).max(1.0);
+        (by >= WORTH_NAMING)
+            .then(|| format!("{title} {} -> {} bytes", words::real(x), words::real(y)))
+    });
     let each = OF_MEMORY.iter().filter_map(|id| {
         let of_a = a.totals.iter().find(|total| total.id == *id)?;
         // Of another thread it is another figure.
@@ -115,7 +132,12 @@ fn memory(a: &Measurement, b: &Measurement) -> Vec<String> {
         let (x, y) = (value(x)?, value(y)?);
         differ.then(|| format!("{title} {x} -> {y}{unit}"))
     });
-    each.collect()
+    each.chain(image).collect()
+}
+
+/// A figure that is known of the subject, whatever was measured.
+fn fact<'m>(side: &'m Measurement, name: &str) -> Option<&'m Quantity> {
+    side.subject.facts.iter().find(|fact| fact.name == name)?.figure.as_ref()
 }
 
 /// Lengths of runs that are farther apart are different ones; a limit is reached within some
@@ -278,6 +300,12 @@ fn shares_model(a: &Measurement, b: &Measurement) -> bool {
     modelled(a) && modelled(b) && a.subject.core == b.subject.core
 }
 
+/// Whether that model is of one board too, so that what waits are off by is the same part of their
+/// bounds on both sides.
+fn is_one_model(a: &Measurement, b: &Measurement) -> bool {
+    shares_model(a, b) && a.subject.board == b.subject.board
+}
+
 /// Headline figures that both have, the time in the windows first.
 fn pairs(a: &Measurement, b: &Measurement) -> Vec<Both> {
     let both = |id: &str, title: &str, a: &Quantity, b: &Quantity| {
@@ -295,14 +323,19 @@ fn pairs(a: &Measurement, b: &Measurement) -> Vec<Both> {
         a.totals.iter().filter(|total| !(shared && total.id == ON_A_CHIP)).filter_map(|total| {
             both(&total.id, &total.title, &total.quantity, b.total(&total.id)?)
         });
+    let image = OF_IMAGE.iter().filter_map(|(name, id, title)| {
+        // `strobe size` has both as totals, by the same words or not.
+        both(id, title, fact(a, name)?, fact(b, name)?)
+    });
     let code = code::bytes_run(a).zip(code::bytes_run(b));
     let code = code.and_then(|(a, b)| both(CODE, "bytes of code run", &a, &b));
-    time.into_iter().chain(totals).chain(code).collect()
+    time.into_iter().chain(totals).chain(image).chain(code).collect()
 }
 
 /// Tables of headline figures, one for each unit: a column has one.
 fn totals(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     let pairs = pairs(a, b);
+    let one_model = is_one_model(a, b);
     let windows = [a, b].map(|side| side.window.entries.unwrap_or(1));
     let mut units: Vec<&Unit> = Vec::new();
     for pair in &pairs {
@@ -313,7 +346,7 @@ fn totals(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     for unit in units {
         let of_unit = || pairs.iter().filter(|pair| pair.unit == *unit);
         let mut table = side_by_side(unit);
-        of_unit().for_each(|pair| table.row(row(pair.names(), &pair.a, &pair.b)));
+        of_unit().for_each(|pair| table.row(row(pair.names(), &pair.a, &pair.b, one_model)));
         let (id, title) = (kebab(unit), format!("totals: {unit}"));
         compared.push(&format!("totals-{id}"), title, Content::Table(table));
         // What does not add up over windows has no share of each.
@@ -324,7 +357,7 @@ fn totals(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
             let is_sum = |pair: &&Both| pair.id != CODE && !EXTREMES.contains(&pair.id.as_str());
             for pair in of_unit().filter(is_sum) {
                 let (a, b) = (pair.a.divided(windows[0]), pair.b.divided(windows[1]));
-                table.row(row(pair.names(), &a, &b));
+                table.row(row(pair.names(), &a, &b, one_model));
             }
             let title = format!("each window, on average: {unit}");
             if !table.is_empty() {
@@ -347,9 +380,9 @@ fn side_by_side(unit: &Unit) -> Table {
     ])
 }
 
-fn row((id, title): (&str, &str), a: &Figure, b: &Figure) -> [Cell; 6] {
-    let difference = a.to(b);
-    [id.into(), title.into(), a.into(), b.into(), (&difference).into(), a.ratio(b)]
+fn row((id, title): (&str, &str), a: &Figure, b: &Figure, one_model: bool) -> [Cell; 6] {
+    let difference = a.more(b, one_model);
+    [id.into(), title.into(), a.into(), b.into(), (&difference).into(), a.ratio(b, one_model)]
 }
 
 /// A section's name that no other one has: what is compared may be comparisons.

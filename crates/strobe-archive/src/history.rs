@@ -89,6 +89,10 @@ struct Builds<'a> {
 
 impl<'a> Builds<'a> {
     fn of(series: &Series, points: &'a [Point]) -> Builds<'a> {
+        let kind = |point: &Point| {
+            let instrument = series.origins.get(point.origin).map(|origin| &*origin.instrument);
+            kind(point, instrument.is_some_and(|name| name.starts_with(OF_AN_IMAGE)))
+        };
         let known: Vec<&Point> = points.iter().filter(|p| kind(p).is_some()).collect();
         let is_same = |a: &Point, b: &Point| {
             let origin = |point: &Point| series.origins.get(point.origin);
@@ -127,11 +131,16 @@ impl<'a> Builds<'a> {
     }
 }
 
-/// How a point's value may be off; none where there is none.
-fn kind(point: &Point) -> Option<Kind> {
+/// How instruments are called that read an image and run nothing.
+const OF_AN_IMAGE: &str = "image ";
+
+/// How a point's value may be off; none where there is none. The worst case that an image has is a
+/// bound, but the same one each time.
+fn kind(point: &Point, is_of_image: bool) -> Option<Kind> {
     point.value?;
     Some(match (point.trust.as_str(), point.bounds, point.n) {
         ("exact", _, _) => Kind::Exact,
+        ("at-least" | "at-most", _, _) if is_of_image => Kind::Exact,
         ("modelled" | "resolution", Some((low, high)), _) => Kind::Bounded { low, high },
         ("sampled", _, Some(of)) if point.value? <= of as f64 && is_whole(point.value?) => {
             Kind::Counted { of }

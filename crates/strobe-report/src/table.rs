@@ -242,11 +242,11 @@ impl Table {
             }
         }
         let Some(last) = widths.len().checked_sub(1) else { return widths };
-        let longest = widths[last];
-        let wanted = longest.min(self.room);
         for (width, column) in widths.iter_mut().zip(&self.columns).filter(|(w, _)| **w > 0) {
             *width = (*width).max(column.head.chars().count());
         }
+        let longest = widths[last];
+        let wanted = longest.min(self.room);
         let used = |widths: &[usize]| {
             let shown = widths[..last].iter().filter(|w| **w > 0);
             self.indent + shown.map(|w| w + 2).sum::<usize>()
@@ -393,6 +393,16 @@ mod tests {
     #[test]
     fn optional_columns_go_before_names_become_unreadable() {
         insta::assert_snapshot!(text(40, false));
+    }
+
+    /// A name shorter than its heading leaves room for that.
+    #[test]
+    fn the_last_heading_is_not_cut_off() {
+        let mut table = Table::new().number("cycles").number("more").optional(0).text("figure");
+        table.row(vec!["1".into(), "2".into(), "time".into()]);
+        let mut out = Vec::new();
+        table.write(Style { colour: false, width: 16 }, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "  cycles  figure\n       1  time\n");
     }
 
     #[test]

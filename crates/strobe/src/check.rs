@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use strobe_analyse::budget::{Line, Verdict};
-use strobe_model::measurement::Number;
+use strobe_model::measurement::{Number, Unit};
 use strobe_report::check::{github, junit, markdown};
 
 use crate::log::Logged;
@@ -192,24 +192,28 @@ fn accepted(old: Option<&Baseline>, new: &Baseline, path: &Path) -> String {
         each.collect::<std::collections::BTreeMap<_, _>>()
     };
     let (before, now) = (old.map(figures).unwrap_or_default(), figures(new));
-    let number = |number: &Number| match number {
-        Number::Integer(n) => n.to_string(),
-        Number::Real(x) => format!("{x:.3}"),
+    let figure = |number: &Number, unit: &Unit| {
+        let number = match number {
+            Number::Integer(n) => n.to_string(),
+            Number::Real(x) => format!("{x:.3}"),
+        };
+        // Of things that are counted, the budget's name has what they are.
+        if *unit == Unit::COUNT { number } else { format!("{number} {unit}") }
     };
     // Writing to a string cannot fail.
     for (name, (value, unit)) in &now {
         let _ = match before.get(name) {
             Some((was, of)) if was == value && of == unit => {
-                writeln!(text, "  {name}: {} {unit}, as before", number(value))
+                writeln!(text, "  {name}: {}, as before", figure(value, unit))
             }
             Some((was, of)) => {
-                writeln!(text, "  {name}: {} {of} -> {} {unit}", number(was), number(value))
+                writeln!(text, "  {name}: {} -> {}", figure(was, of), figure(value, unit))
             }
-            None => writeln!(text, "  {name}: new -> {} {unit}", number(value)),
+            None => writeln!(text, "  {name}: new -> {}", figure(value, unit)),
         };
     }
     for (name, (was, unit)) in before.iter().filter(|(name, _)| !now.contains_key(*name)) {
-        let _ = writeln!(text, "  {name}: {} {unit} -> gone", number(was));
+        let _ = writeln!(text, "  {name}: {} -> gone", figure(was, unit));
     }
     text
 }

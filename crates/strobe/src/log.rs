@@ -40,7 +40,7 @@ pub struct Args {
     /// Project [default: the name of git's work tree, else of the current folder].
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
-    /// Board [default: the measurement's, else `unknown`].
+    /// Board [default: the measurement's; of sizes and stacks of an image `none`, else `unknown`].
     #[arg(long, value_name = "NAME")]
     board: Option<String>,
     /// What was measured [default: the name of the measured file]. Histories are kept apart by it.

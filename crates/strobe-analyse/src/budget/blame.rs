@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use strobe_model::measurement::{Cell, Content, Measurement, Profile, Table};
 
 use super::Selector;
+use super::lookup::is_called;
 use crate::attribution::{By, Place, Spot, restricted, rows, tree};
 
 /// A function's part of a figure.
@@ -23,6 +24,9 @@ pub struct Share {
 pub fn contributors(measurement: &Measurement, selector: &Selector) -> Vec<Share> {
     if let Some(heap) = Heap::of(selector) {
         return heap.contributors(measurement);
+    }
+    if let Some(late) = late(selector) {
+        return worst(measurement, late);
     }
     let part = owner(selector).and_then(|name| restricted(measurement, name));
     let of = part.as_ref().unwrap_or(measurement);
@@ -81,8 +85,10 @@ impl<'a> Group<'a> {
             profile.files.get(file as usize).map(String::as_str)
         };
         match self {
-            Group::File(name) => file() == Some(name),
-            Group::Directory(name) => file().is_some_and(|file| directory(file) == *name),
+            Group::File(name) => file().is_some_and(|file| ends_with_path(file, name)),
+            Group::Directory(name) => {
+                file().is_some_and(|file| ends_with_path(directory(file), name))
+            }
             Group::Label(key, value) => {
                 let labels = profile.functions.labels.get(at).into_iter().flatten();
                 let mut labels = labels.filter_map(|label| profile.labels.get(*label as usize));
@@ -90,6 +96,14 @@ impl<'a> Group<'a> {
             }
         }
     }
+}
+
+/// Whether a path is that one, or ends with its folders and name.
+pub(super) fn ends_with_path(path: &str, end: &str) -> bool {
+    let path = path.trim_end_matches(['/', '\\']);
+    let end = end.trim_end_matches(['/', '\\']);
+    let front = path.strip_suffix(end).filter(|_| !end.is_empty());
+    front.is_some_and(|front| front.is_empty() || front.ends_with(['/', '\\']))
 }
 
 /// As the table of directories has it.
@@ -196,6 +210,43 @@ fn owner(selector: &Selector) -> Option<&str> {
         }
         _ => None,
     }
+}
+
+/// Figures that are no sums over functions, but one time: how it is written around the name of the
+/// interrupt or thread in the table of worst cases, and that name.
+fn late(selector: &Selector) -> Option<(&'static str, &'static str, &str)> {
+    let Selector::Spread { section, name, .. } = selector else { return None };
+    match section.as_str() {
+        "latencies" => Some(("longest latency of ", "", name)),
+        "wake-ups" => Some(("latest run of thread ", " after wake-up", name)),
+        _ => None,
+    }
+}
+
+/// Whether the functions behind a figure add up to it, so that those that changed explain it.
+pub fn adds_up(selector: &Selector) -> bool {
+    late(selector).is_none()
+}
+
+/// The function that ran until the worst case ended: it, or what called it, held the other one
+/// back. What takes long elsewhere has nothing to do with it.
+fn worst(measurement: &Measurement, (before, behind, name): (&str, &str, &str)) -> Vec<Share> {
+    let table = measurement.table("worst-cases");
+    let columns = table.and_then(|table| table.column("what").zip(table.column("cycles")));
+    let Some((whats, cycles)) = columns else { return Vec::new() };
+    let rows = whats.cells.iter().zip(&cycles.cells);
+    let mut found = rows.filter_map(|(text, cycles)| {
+        let (what, place) = text.text()?.rsplit_once(", ")?;
+        let of = what.strip_prefix(before)?.strip_suffix(behind)?;
+        let function = place.strip_prefix("interrupted ").or(place.strip_prefix("took over from "));
+        let share = Share {
+            name: function?.to_owned(),
+            value: cycles.number()?.as_f64() as i64,
+            before: None,
+        };
+        is_called(of, name).then_some(share)
+    });
+    found.next().into_iter().collect()
 }
 
 fn all(profile: &Profile, measure: &str) -> Vec<Share> {

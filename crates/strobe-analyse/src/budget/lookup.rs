@@ -45,7 +45,19 @@ pub(super) fn cell(
         let names = table.columns.iter().map(|column| column.id.clone());
         Missing::new(&format!("column of {id}"), column, names)
     })?;
-    let at = find_row(table, row).ok_or_else(|| {
+    let of_path = || {
+        let rows = if is_of_paths(id) { by_path(table, row) } else { Vec::new() };
+        match rows.as_slice() {
+            [] => Ok(None),
+            [at] => Ok(Some(*at)),
+            several => Err(Missing::ambiguous(table, several, &format!("rows of {id}"), row)),
+        }
+    };
+    let found = match find_row(table, row) {
+        None => of_path()?,
+        found => found,
+    };
+    let at = found.ok_or_else(|| {
         let names = table
             .columns
             .iter()
@@ -74,8 +86,24 @@ fn find_row(table: &Table, name: &str) -> Option<usize> {
     by(&|text| text == name).or_else(|| by(&|text| is_called(text, name)))
 }
 
+/// Whether rows of a section are called by paths. Debug information has those of the machine that
+/// built the firmware, which a budget cannot know.
+fn is_of_paths(section: &str) -> bool {
+    ["files", "directories"].contains(&section)
+}
+
+/// The rows whose path ends with that one, whole folders and names.
+fn by_path(table: &Table, name: &str) -> Vec<usize> {
+    let ends = |text: &str| blame::ends_with_path(text, name);
+    let has = |row: &usize| {
+        let cells = table.columns.iter().filter_map(|column| column.cells.get(*row)?.text());
+        cells.into_iter().any(ends)
+    };
+    (0..table.len()).filter(has).collect()
+}
+
 /// `IRQ16 (TIM3)` is called `IRQ16` and `TIM3` as well; a word before both is the same in both.
-fn is_called(text: &str, name: &str) -> bool {
+pub(super) fn is_called(text: &str, name: &str) -> bool {
     if let (Some(text), Some(name)) = (text.strip_prefix("handler "), name.strip_prefix("handler "))
     {
         return is_called(text, name);

@@ -1,6 +1,6 @@
 //! Which figure of a measurement a budget is about.
 
-use strobe_model::measurement::{Content, Measurement, Number, Quantity, Spread};
+use strobe_model::measurement::{Cell, Content, Measurement, Number, Quantity, Spread, Table};
 
 use super::lookup::{
     STATISTICS, below, cell, clocks, distribution, function, lost_share, rate, section, share,
@@ -125,6 +125,18 @@ impl Missing {
         let nearest = scored.into_iter().filter(|(like, _)| *like > 0.6).take(3);
         let text = format!("no {what} `{name}` in the measurement");
         Missing { text, nearest: nearest.map(|(_, name)| name).collect() }
+    }
+}
+
+impl Missing {
+    /// Several rows that a name may mean.
+    pub(super) fn ambiguous(table: &Table, rows: &[usize], what: &str, name: &str) -> Self {
+        let texts = table.columns.iter().filter_map(|column| {
+            let of = |row: &usize| column.cells.get(*row).and_then(Cell::text).map(str::to_owned);
+            rows.iter().map(of).collect::<Option<Vec<String>>>()
+        });
+        let nearest = texts.into_iter().next().unwrap_or_default();
+        Missing { text: format!("several {what} end with `{name}`"), nearest }
     }
 }
 

@@ -118,3 +118,32 @@ proptest! {
         prop_assert_eq!(verdict == Verdict::Exceeded, bounds.low > limit);
     }
 }
+
+/// Debug information has the paths of the machine that built the firmware.
+#[test]
+fn files_are_found_by_the_end_of_their_path() {
+    use strobe_model::measurement::{
+        Column, Content, Ended, Instrument, Measurement, Subject, Table, Window,
+    };
+    let window = Window::untimed("made up", Ended::default());
+    let mut sizes = Measurement::new(Subject::default(), Instrument::default(), window);
+    let mut files = Table::new(vec![
+        Column::text("file", "file"),
+        Column::figure("flash", "flash", Unit::BYTES),
+    ]);
+    for (path, n) in [("/w/drv/uart.c", 10u64), ("/w/hal/uart.c", 20), ("main.c", 30)] {
+        files.row([path.into(), n.into()]);
+    }
+    sizes.push("files", "files", Content::Table(files));
+    let find = |row: &str| {
+        let (section, column) = ("files".to_owned(), "flash".to_owned());
+        let found = Selector::Cell { section, row: row.to_owned(), column }.find(&sizes);
+        found.map(|figure| figure.quantity.value()).map_err(|missing| missing.to_string())
+    };
+    assert_eq!(find("hal/uart.c"), Ok(Some(20u64.into())));
+    assert_eq!(find("main.c"), Ok(Some(30u64.into())));
+    assert!(find("ain.c").unwrap_err().contains("no row of files"));
+    let several = find("uart.c").unwrap_err();
+    assert!(several.contains("several rows of files end with `uart.c`"), "{several}");
+    assert!(several.contains("/w/drv/uart.c, /w/hal/uart.c"), "{several}");
+}

@@ -31,7 +31,7 @@ pub(super) enum Certain {
 impl Certain {
     /// Of figures that no test is needed for.
     pub(super) fn of_figures([a, b]: &[Figure; 2], one_model: bool) -> Certain {
-        let difference = if one_model { a.to_by_one_model(b) } else { a.to(b) };
+        let difference = a.more(b, one_model);
         let Some(value) = difference.value.map(strobe_model::measurement::Number::as_f64) else {
             return Certain::No("not known of both".to_owned());
         };

@@ -110,17 +110,19 @@ impl Figure {
         }
         let (from, to) = (self.range(), b.range());
         let end = |a: Option<Number>, b: Option<Number>| Some(minus(b?, a?));
-        let ends = [end(from.low, to.low), end(from.high, to.high), Some(minus(y, x))];
-        let (mut low, mut high) = (minus(y, x), minus(y, x));
-        for at in ends.into_iter().flatten() {
-            low = if at < low { at } else { low };
-            high = if at > high { at } else { high };
-        }
-        bounded(minus(y, x), (low, high), [&self.trust, &b.trust])
+        let likely = minus(y, x);
+        let [low, high] = [end(from.low, to.low), end(from.high, to.high)];
+        let ends = ends_of([low.unwrap_or(likely), high.unwrap_or(likely), likely]);
+        bounded(likely, ends, [&self.trust, &b.trust])
+    }
+
+    /// How much more `b` is, by one of the two.
+    pub(super) fn more(&self, b: &Figure, one_model: bool) -> Figure {
+        if one_model { self.to_by_one_model(b) } else { self.to(b) }
     }
 
     /// How many times as much `b` is; nothing where that cannot be said.
-    pub(super) fn ratio(&self, b: &Figure) -> Cell {
+    pub(super) fn ratio(&self, b: &Figure, one_model: bool) -> Cell {
         let (Some(x), Some(y)) = (self.value, b.value) else { return Cell::Empty };
         let (from, to) = (self.range(), b.range());
         let ends = from.low.zip(from.high).zip(to.low.zip(to.high));
@@ -129,7 +131,12 @@ impl Figure {
             return Cell::Empty;
         }
         let quotient = |b: Number, a: Number| Number::from(b.as_f64() / a.as_f64());
-        let ends = (quotient(low, from_high), quotient(high, from_low));
+        let is_model =
+            |figure: &Figure| matches!(figure.trust, Trust::Exact | Trust::Modelled { .. });
+        let ends = match one_model && is_model(self) && is_model(b) {
+            true => ends_of([quotient(low, from_low), quotient(high, from_high), quotient(y, x)]),
+            false => (quotient(low, from_high), quotient(high, from_low)),
+        };
         let ratio = match (&self.trust, &b.trust) {
             (Trust::Sampled { n, .. }, Trust::Sampled { n: m, .. }) => {
                 let (low, high) = ends;
@@ -164,6 +171,13 @@ impl Figure {
         };
         Figure { value: self.value.map(each), trust }
     }
+}
+
+/// The least and the most.
+fn ends_of([first, rest @ ..]: [Number; 3]) -> (Number, Number) {
+    rest.into_iter().fold((first, first), |(low, high), at| {
+        (if at < low { at } else { low }, if at > high { at } else { high })
+    })
 }
 
 /// Between two ends, for the reasons of both sides.

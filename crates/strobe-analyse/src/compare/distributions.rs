@@ -7,10 +7,10 @@ use strobe_model::measurement::{
 
 use super::difference::Figure;
 use super::tables::ratio;
-use super::{free, kebab};
+use super::{WORTH_NAMING, free, kebab, words};
 
-/// What grows or falls by less than this factor is not in the verdict.
-const WORTH_NAMING: f64 = 1.1;
+/// So many of a section are named in the verdict.
+const NAMED: usize = 2;
 
 /// Adds a table for each section of distributions that both have, and each unit in it. Returns what
 /// differs most in each.
@@ -24,7 +24,7 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
             continue;
         };
         let mut tables: Vec<(&Unit, Table)> = Vec::new();
-        let mut most: Option<(f64, String)> = None;
+        let mut longer: Vec<(f64, String)> = Vec::new();
         for a in &of_a.distributions {
             let same = |b: &&Distribution| b.name == a.name && b.unit == a.unit;
             let Some(b) = of_b.distributions.iter().find(same) else { continue };
@@ -39,15 +39,15 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
             tables[place].1.row(row(a, b));
             let largest = |d: &Distribution| figure(d, |spread| spread.max().map(Number::from));
             let change = ratio(&(largest(a), largest(b)));
-            if let Some((by, words)) = change
-                .filter(|(by, _)| *by >= WORTH_NAMING && most.as_ref().is_none_or(|m| *by > m.0))
-            {
-                most =
-                    Some((by, format!("{}: longest of {} {words} {}", section.id, a.name, a.unit)));
-            }
+            let change = change.filter(|(by, _)| *by >= WORTH_NAMING);
+            longer.extend(change.map(|(by, from)| (by, format!("{} {from} {}", a.name, a.unit))));
         }
+        longer.sort_by(|x, y| y.0.total_cmp(&x.0));
         // How long a thread or handler ran is what its functions took.
-        differing.extend(most.map(|(_, words)| words).filter(|_| section.id != "durations"));
+        if !longer.is_empty() && section.id != "durations" {
+            let all = words::some(longer.iter().map(|(_, words)| words.as_str()), NAMED);
+            differing.push(format!("{}: longest of {all}", section.id));
+        }
         let several = tables.len() > 1;
         for (unit, table) in tables {
             let id = match several {

@@ -16,8 +16,12 @@ const WORTH_NAMING: f64 = 0.1;
 /// Flash is read in lines of 4 to 32 bytes, by part; within this many bytes, places are alike.
 const LINE: u64 = 16;
 
-/// The part of a measure that depends on where code lies in the flash.
+/// Cores fetch words of so many bytes: a jump to the second half of one fetches two.
+const WORD: u64 = 4;
+
+/// Parts of a measure that depend on where code lies: in the flash, and in words.
 const FETCH_WAIT: &str = "fetch-wait";
+const REFILL: &str = "refill";
 
 fn groups<'s>(sides: &'s [Side; 2], matched: &Match) -> [Option<&'s Group>; 2] {
     [matched.a.map(|at| &sides[0].groups[at]), matched.b.map(|at| &sides[1].groups[at])]
@@ -197,7 +201,7 @@ pub(super) fn why(sides: &[Side; 2], matched: &Match) -> String {
     let has_executions = sides.iter().all(|side| side.has_executions);
     let [ran_a, ran_b] = [a, b].map(|group| per_call(group.executions, group));
     let more_ran = (ran_b - ran_a) * scale as f64;
-    if has_executions && matters(more_ran) {
+    if has_executions && matters(more_ran) && real(ran_a) != real(ran_b) {
         let word = if ran_b > ran_a { "more" } else { "fewer" };
         said.push(format!("{word} instructions{per}, {} -> {}", real(ran_a), real(ran_b)));
     }
@@ -205,7 +209,8 @@ pub(super) fn why(sides: &[Side; 2], matched: &Match) -> String {
     said.extend(inlined_into(sides, matched));
     said.extend(origins::arithmetic(a, b));
     said.extend(origins::version(a, b));
-    said.extend(moved(a, b).filter(|_| fetches_differ([a, b], scale, &matters, &per_call)));
+    let differ = |part: &str| parts_differ(part, [a, b], scale, &matters, &per_call);
+    said.extend(moved(a, b, &differ));
     said.join("; ")
 }
 
@@ -225,7 +230,7 @@ fn parts(
         let values = [a, b].map(|group| group.parts.get(id).copied());
         let [Some(x), Some(y)] = values else { continue };
         let (x, y) = (per_call(x, a), per_call(y, b));
-        if id != "execute" && matters((y - x) * scale as f64) {
+        if id != "execute" && matters((y - x) * scale as f64) && real(x) != real(y) {
             let word = if y > x { "more" } else { "less" };
             said.push(format!("{word} {}{per}, {} -> {}", measure.title, real(x), real(y)));
         }
@@ -251,34 +256,43 @@ fn inlined_into(sides: &[Side; 2], matched: &Match) -> Option<String> {
     }
 }
 
-/// Whether what fetching waits for is a cause of the difference, or nobody knows.
-fn fetches_differ(
+/// Whether a part is a cause of the difference; nothing where nobody knows the parts.
+fn parts_differ(
+    part: &str,
     [a, b]: [&Group; 2],
     scale: i64,
     matters: &dyn Fn(f64) -> bool,
     per_call: &dyn Fn(i64, &Group) -> f64,
-) -> bool {
+) -> Option<bool> {
     if a.parts.is_empty() || b.parts.is_empty() {
-        return true;
+        return None;
     }
-    let waits = |group: &Group| group.parts.get(FETCH_WAIT).copied().unwrap_or(0);
-    matters((per_call(waits(b), b) - per_call(waits(a), a)) * scale as f64)
+    let of = |group: &Group| group.parts.get(part).copied().unwrap_or(0);
+    Some(matters((per_call(of(b), b) - per_call(of(a), a)) * scale as f64))
 }
 
-/// The same instructions at another place.
-fn moved(a: &Group, b: &Group) -> Option<String> {
+/// The same instructions at another place: in other lines of the flash, where fetching waits, or
+/// otherwise in the words that are fetched, where jumps take longer for it.
+fn moved(a: &Group, b: &Group, differ: &dyn Fn(&str) -> Option<bool>) -> Option<String> {
     let (from, to) = (a.address?, b.address?);
     let tokens = |group: &Group| -> Vec<String> {
         group.code.iter().map(|instruction| instruction.token.clone()).collect()
     };
-    let same = !a.code.is_empty() && tokens(a) == tokens(b);
-    (same && from % LINE != to % LINE).then(|| {
+    if a.code.is_empty() || tokens(a) != tokens(b) {
+        return None;
+    }
+    let places =
+        |of: u64| format!("0x{from:08x} -> 0x{to:08x} (byte {} -> {} of {of})", from % of, to % of);
+    if differ(FETCH_WAIT).unwrap_or(true) && from % LINE != to % LINE {
+        let places = places(LINE);
+        return Some(format!(
+            "the same instructions lie otherwise in the lines of the flash: {places}"
+        ));
+    }
+    (differ(REFILL) == Some(true) && from % WORD != to % WORD).then(|| {
         format!(
-            "the same instructions lie otherwise in the lines of the flash: 0x{from:08x} -> \
-             0x{to:08x} \
-             (byte {} -> {} of {LINE})",
-            from % LINE,
-            to % LINE
+            "the same instructions lie otherwise in the words that jumps fetch: {}",
+            places(WORD)
         )
     })
 }

@@ -9,7 +9,7 @@ use strobe_model::measurement::{
 
 use super::certain::{self, Certain};
 use super::difference::Figure;
-use super::groups::{Group, Side};
+use super::groups::{Group, NOWHERE, Side};
 use super::matching::{How, Match, matches};
 use super::sum::Sum;
 use super::{explain, instructions, kebab, places, words};
@@ -55,6 +55,7 @@ pub(super) fn push(
     repeated: &certain::Repeated,
 ) -> Vec<Found> {
     let mut all = Vec::new();
+    let one_model = super::is_one_model(a, b);
     for section in &a.sections {
         let there = b.section(&section.id);
         let (Content::Profile(of_a), Some(Content::Profile(of_b))) =
@@ -69,7 +70,6 @@ pub(super) fn push(
             let by_name = ![of_a, of_b].into_iter().all(|profile| Side::knows_files(profile));
             let mut sides =
                 [Side::new(a, of_a, measure, by_name), Side::new(b, of_b, measure, by_name)];
-            let one_model = super::shares_model(a, b) && a.subject.board == b.subject.board;
             sides.iter_mut().for_each(|side| side.one_model = one_model);
             let found = find(&sides, measure, &section.id, repeated);
             let table = Content::Table(table(&sides, &found, measure));
@@ -78,11 +78,11 @@ pub(super) fn push(
             added.notes.push(METHOD.to_owned());
             added.notes.extend(certain::method(&found));
             explain::push(compared, &section.id, &sides, &found, measure);
-            places::push(compared, &section.id, [of_a, of_b], measure);
+            places::push(compared, &section.id, [of_a, of_b], measure, one_model);
             instructions::push(compared, &section.id, &sides, &found, measure);
             all.push(found);
         }
-        measures(compared, &section.id, [of_a, of_b], windows);
+        measures(compared, &section.id, [of_a, of_b], windows, one_model);
     }
     all
 }
@@ -98,8 +98,11 @@ fn find(
 ) -> Found {
     let [a, b] = sides;
     let sampled = [a, b].iter().all(|side| matches!(side.kind, Kind::Sampled { .. }));
-    let has_any =
-        |group: &Group| group.calls != 0 || group.own.value != 0 || group.inclusive.value != 0;
+    // What called a handler or the first function is no function.
+    let has_any = |group: &Group| {
+        let is_used = group.calls != 0 || group.inclusive.value != 0;
+        group.own.value != 0 || is_used && group.name != NOWHERE
+    };
     let sides_of = |m: &Match| [m.a.map(|at| &a.groups[at]), m.b.map(|at| &b.groups[at])];
     let all = matches(a, b);
     let found = all.iter().copied().filter(|m| sides_of(m).into_iter().flatten().any(has_any));
@@ -197,8 +200,9 @@ fn table(sides: &[Side; 2], found: &Found, measure: &Measure) -> Table {
         columns.extend([each("a"), each("b")]);
     }
     columns.push(Column::text("side", "only in").worth(0));
-    columns.push(Column::text("change", "change").worth(9));
-    columns.push(Column::text("verdict", "certain").worth(7));
+    columns.push(Column::text("verdict", "certain"));
+    // The last one goes on in further lines.
+    columns.push(Column::text("change", "change"));
     let mut table = Table::new(columns);
     for row in &found.rows {
         let mut cells = vec![Cell::from(row.name.as_str())];
@@ -217,8 +221,8 @@ fn table(sides: &[Side; 2], found: &Found, measure: &Measure) -> Table {
             (None, Some(_)) => "b".into(),
             _ => Cell::Empty,
         });
-        cells.push(Some(row.state.as_str()).filter(|state| !state.is_empty()).into());
         cells.push(row.certain.words().into());
+        cells.push(Some(row.state.as_str()).filter(|state| !state.is_empty()).into());
         table.columns.iter_mut().zip(cells).for_each(|(column, cell)| column.cells.push(cell));
     }
     footer(&mut table, sides);
@@ -263,7 +267,11 @@ pub(super) fn three_of([a, b]: [Figure; 2]) -> [Cell; 3] {
 
 /// The same, where both may rest on one model.
 fn three_by(sides: &[Side; 2], [a, b]: [Figure; 2]) -> [Cell; 3] {
-    let difference = if sides[0].one_model { a.to_by_one_model(&b) } else { a.to(&b) };
+    three_by_model([a, b], sides[0].one_model)
+}
+
+pub(super) fn three_by_model([a, b]: [Figure; 2], one_model: bool) -> [Cell; 3] {
+    let difference = a.more(&b, one_model);
     [(&a).into(), (&b).into(), (&difference).into()]
 }
 
@@ -290,7 +298,13 @@ fn footer(table: &mut Table, sides: &[Side; 2]) {
 }
 
 /// Sums of all measures that both have: of cycles, by cause. What is nothing in both is left out.
-fn measures(compared: &mut Measurement, id: &str, profiles: [&Profile; 2], windows: [u64; 2]) {
+fn measures(
+    compared: &mut Measurement,
+    id: &str,
+    profiles: [&Profile; 2],
+    windows: [u64; 2],
+    one_model: bool,
+) {
     let both = profiles[0].measures.iter().filter_map(|measure| {
         let there = profiles[1].measure(&measure.id)?;
         (there.unit == measure.unit).then_some((measure, there))
@@ -308,8 +322,8 @@ fn measures(compared: &mut Measurement, id: &str, profiles: [&Profile; 2], windo
         });
         let names = (of_a.id.as_str(), of_a.title.as_str());
         let [sums, each] = &mut tables[place].1;
-        sums.row(super::row(names, &a, &b));
-        each.row(super::row(names, &a.divided(windows[0]), &b.divided(windows[1])));
+        sums.row(super::row(names, &a, &b, one_model));
+        each.row(super::row(names, &a.divided(windows[0]), &b.divided(windows[1]), one_model));
     }
     for (unit, [sums, each]) in tables {
         let name = kebab(&unit);
@@ -333,17 +347,24 @@ fn whole(profile: &Profile, measure: &Measure) -> Option<Figure> {
 }
 
 /// A sentence of what became of functions that are not the same in both; nothing of those that are.
-pub(super) fn became(found: &Found) -> Option<String> {
-    let of = |how: fn(&How) -> bool| found.rows.iter().filter(move |row| how(&row.matched.how));
-    let renamed = of(|how| matches!(how, How::Alike(_))).count();
-    let moved = of(|how| *how == How::Moved).count();
-    let new = of(|how| *how == How::Alone).filter(|row| row.matched.a.is_none()).count();
-    let gone = of(|how| *how == How::Alone).filter(|row| row.matched.b.is_none()).count();
-    let parts =
-        [(new, "new"), (gone, "gone"), (renamed, "renamed"), (moved, "moved to other files")];
-    let parts = parts.into_iter().filter(|(n, _)| *n > 0);
-    let parts: Vec<String> =
-        parts.map(|(n, what)| format!("{} {what}", words::grouped(n as i64))).collect();
+/// A single one is named, and left out if it is `top`, of which the verdict has all.
+pub(super) fn became(found: &Found, top: Option<&Row>) -> Option<String> {
+    let of = |how: fn(&Row) -> bool, what: &str| {
+        let rows: Vec<&Row> = found.rows.iter().filter(|row| how(row)).collect();
+        match rows.as_slice() {
+            [] => None,
+            [row] if top.is_some_and(|top| std::ptr::eq(*row, top)) => None,
+            [row] => Some(format!("{} {}", row.name, row.state)),
+            _ => Some(format!("{} {what}", words::grouped(rows.len() as i64))),
+        }
+    };
+    let parts = [
+        of(|row| row.matched.how == How::Alone && row.matched.a.is_none(), "new"),
+        of(|row| row.matched.how == How::Alone && row.matched.b.is_none(), "gone"),
+        of(|row| matches!(row.matched.how, How::Alike(_)), "renamed"),
+        of(|row| row.matched.how == How::Moved, "moved to other files"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 

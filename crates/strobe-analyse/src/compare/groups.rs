@@ -8,7 +8,7 @@ use strobe_model::measurement::{Cell, Kind, Measure, Measurement, Profile, Sampl
 use super::sum::Sum;
 
 /// What code without a function is called.
-const NOWHERE: &str = "(no function)";
+pub(super) const NOWHERE: &str = "(no function)";
 
 /// A function with its clones.
 #[derive(Debug, Default)]
@@ -23,6 +23,8 @@ pub(super) struct Group {
     pub(super) code: Vec<Instruction>,
     /// Names of what calls it and of what it calls.
     pub(super) near: BTreeSet<String>,
+    /// Names of what calls it, without what it interrupts.
+    pub(super) callers: BTreeSet<String>,
     pub(super) own: Sum,
     pub(super) inclusive: Sum,
     pub(super) calls: i64,
@@ -206,6 +208,9 @@ impl<'m> Side<'m> {
         if let [inner, outer, ..] = groups.as_slice() {
             let names = [inner, outer].map(|at| self.groups[*at].name.clone());
             let [of_inner, of_outer] = names;
+            if of_outer != NOWHERE && of_outer != of_inner {
+                self.groups[*inner].callers.insert(of_outer.clone());
+            }
             self.groups[*inner].near.insert(of_outer);
             self.groups[*outer].near.insert(of_inner);
         }

@@ -74,10 +74,13 @@ pub(super) fn came(rows: &[Row], unit: &str) -> Option<String> {
 /// Another version of the library that a function is from, by the folders of its file: those of
 /// package managers have the version behind the name.
 pub(super) fn version(a: &Group, b: &Group) -> Option<String> {
-    let parts = |group: &Group| -> Option<Vec<String>> {
-        Some(group.file.as_deref()?.split(['/', '\\']).map(str::to_owned).collect())
-    };
-    let (a, b) = (parts(a)?, parts(b)?);
+    other_version(a.file.as_deref()?, b.file.as_deref()?)
+}
+
+/// The same of two paths.
+pub(super) fn other_version(a: &str, b: &str) -> Option<String> {
+    let parts = |path: &str| path.split(['/', '\\']).map(str::to_owned).collect::<Vec<_>>();
+    let (a, b) = (parts(a), parts(b));
     let differing: Vec<(&String, &String)> = a.iter().zip(&b).filter(|(a, b)| a != b).collect();
     let [(a, b)] = differing.iter().filter(|_| a.len() == b.len()).collect::<Vec<_>>()[..] else {
         return None;

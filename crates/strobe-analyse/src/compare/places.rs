@@ -7,7 +7,7 @@ use strobe_model::measurement::{
 };
 
 use super::difference::Figure;
-use super::functions::three_of;
+use super::functions::three_by_model;
 use super::sum::Sum;
 use crate::attribution::{By, rows};
 
@@ -17,9 +17,10 @@ pub(super) fn push(
     section: &str,
     profiles: [&Profile; 2],
     measure: &Measure,
+    one_model: bool,
 ) {
     for (by, id, what) in [(By::File, "files", "file"), (By::Line, "lines", "source line")] {
-        if let Some(table) = table(profiles, measure, &by, what) {
+        if let Some(table) = table(profiles, measure, (&by, what), one_model) {
             let title = format!("{id}: {}", measure.title);
             compared.push(&format!("{section}-{id}"), title, Content::Table(table));
         }
@@ -27,7 +28,12 @@ pub(super) fn push(
 }
 
 /// Nothing unless both know files and something differs.
-fn table(profiles: [&Profile; 2], measure: &Measure, by: &By, what: &str) -> Option<Table> {
+fn table(
+    profiles: [&Profile; 2],
+    measure: &Measure,
+    (by, what): (&By, &str),
+    one_model: bool,
+) -> Option<Table> {
     if profiles.iter().any(|profile| profile.files.is_empty()) {
         return None;
     }
@@ -60,7 +66,7 @@ fn table(profiles: [&Profile; 2], measure: &Measure, by: &By, what: &str) -> Opt
         let of = |side: &(BTreeMap<String, Sum>, i64, Kind)| -> Figure {
             value(side, name).figure(&side.2, side.1)
         };
-        let [x, y, difference] = three_of([of(a), of(b)]);
+        let [x, y, difference] = three_by_model([of(a), of(b)], one_model);
         table.row([Cell::from(name.as_str()), x, y, difference]);
     }
     (!table.is_empty()).then_some(table)

@@ -15,6 +15,7 @@ const OF_CODE: [&str; 2] = ["disassembly", "source"];
 /// Adds a table of differences for each table of both whose rows have names. Returns in which
 /// tables, and rows of them, something differs.
 pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) -> Vec<String> {
+    let one_model = super::is_one_model(a, b);
     let mut not_compared = Vec::new();
     let mut differing = Vec::new();
     for section in a.sections.iter().filter(|s| !OF_CODE.contains(&s.id.as_str())) {
@@ -23,7 +24,7 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
         else {
             continue;
         };
-        if let Some((table, most)) = table(of_a, of_b) {
+        if let Some((table, most)) = table(of_a, of_b, one_model) {
             differing.extend(most.map(|most| format!("{}: {most}", section.id)));
             let Section { id, title, .. } = section;
             let id = free(compared, id);
@@ -54,6 +55,32 @@ impl<'t> Rows<'t> {
     /// Rows by the words of the first of these columns, or of so many of them that no two rows
     /// share a name; nothing where they do all the same.
     fn of(table: &'t Table, keys: &[usize]) -> Option<Rows<'t>> {
+        let names = Rows::names(table, keys, |word| word)?;
+        let places: BTreeMap<String, usize> = names.iter().cloned().zip(0..).collect();
+        (places.len() == names.len()).then_some(Rows { table, names, places })
+    }
+
+    /// The same rows by names without places in the code; those of one name are counted.
+    fn without_places(&self, keys: &[usize]) -> Option<Rows<'t>> {
+        let mut times: BTreeMap<String, usize> = BTreeMap::new();
+        let mut names = Rows::names(self.table, keys, placeless)?;
+        for name in &mut names {
+            let n = times.entry(name.clone()).or_default();
+            *n += 1;
+            if *n > 1 {
+                *name = format!("{name} ({n})");
+            }
+        }
+        let places: BTreeMap<String, usize> = names.iter().cloned().zip(0..).collect();
+        (places.len() == names.len()).then_some(Rows { table: self.table, names, places })
+    }
+
+    /// What rows are called by these columns.
+    fn names(
+        table: &Table,
+        keys: &[usize],
+        of: impl for<'w> Fn(&'w str) -> &'w str,
+    ) -> Option<Vec<String>> {
         let whole = |row: usize| -> Option<Vec<&str>> {
             let cell = |key: &usize| match row.checked_sub(table.len()) {
                 Some(footer) => table.footer.get(footer)?.get(*key),
@@ -62,16 +89,12 @@ impl<'t> Rows<'t> {
             keys.iter().map(|key| cell(key).map(|cell| cell.text().unwrap_or(""))).collect()
         };
         let rows = table.len() + table.footer.len();
-        let names: Option<Vec<String>> = (0..rows)
-            .map(|row| {
-                let words = whole(row)?;
-                let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-                (!words.is_empty()).then(|| words.join(", "))
-            })
-            .collect();
-        let names = names?;
-        let places: BTreeMap<String, usize> = names.iter().cloned().zip(0..).collect();
-        (places.len() == names.len()).then_some(Rows { table, names, places })
+        let name = |row: usize| {
+            let words = whole(row)?.into_iter().filter(|word| !word.is_empty());
+            let words: Vec<&str> = words.map(&of).collect();
+            (!words.is_empty()).then(|| words.join(", "))
+        };
+        (0..rows).map(name).collect()
     }
 
     /// The figure of a row in a column; rows of the footer come behind the others.
@@ -99,12 +122,39 @@ fn named<'t>(a: &'t Table, b: &'t Table) -> Option<(Rows<'t>, Rows<'t>, usize)> 
         .collect();
     (1..=both.len()).find_map(|n| {
         let (in_a, in_b): (Vec<usize>, Vec<usize>) = both[..n].iter().copied().unzip();
-        Some((Rows::of(a, &in_a)?, Rows::of(b, &in_b)?, both.first()?.0))
+        let (of_a, of_b) = (Rows::of(a, &in_a)?, Rows::of(b, &in_b)?);
+        let key = both.first()?.0;
+        let lacks = |x: &Rows, y: &Rows| x.names.iter().any(|name| !y.places.contains_key(name));
+        if lacks(&of_a, &of_b) && lacks(&of_b, &of_a) {
+            // Another build has the same code elsewhere.
+            let stripped = of_a.without_places(&in_a).zip(of_b.without_places(&in_b));
+            if let Some((x, y)) = stripped.filter(|(x, _)| x.names != of_a.names) {
+                return Some((x, y, key));
+            }
+        }
+        Some((of_a, of_b, key))
     })
 }
 
+/// Words without an address in front of a function and the line behind it: `main` of
+/// `0x08000296 main at src/main.c:25`.
+fn placeless(words: &str) -> &str {
+    let is_address = |word: &str| {
+        let digits = word.strip_prefix("0x");
+        digits.is_some_and(|digits| digits.chars().all(|digit| digit.is_ascii_hexdigit()))
+    };
+    let behind = words.split_once(' ').filter(|(first, _)| is_address(first));
+    let words = behind.map_or(words, |(_, behind)| behind);
+    let is_line = |place: &str| {
+        let line = place.rsplit_once(':').map(|(_, line)| line);
+        line.is_some_and(|line| !line.is_empty() && line.chars().all(|c| c.is_ascii_digit()))
+    };
+    let at = words.split_once(" at ").filter(|(_, place)| is_line(place));
+    at.map_or(words, |(name, _)| name)
+}
+
 /// The table, and the row that differs most by ratio, if any does.
-fn table(a: &Table, b: &Table) -> Option<(Table, Option<String>)> {
+fn table(a: &Table, b: &Table, one_model: bool) -> Option<(Table, Option<String>)> {
     let (of_a, of_b, key) = named(a, b)?;
     let place = |column: &Column| {
         let same = |there: &Column| {
@@ -162,7 +212,11 @@ fn table(a: &Table, b: &Table) -> Option<(Table, Option<String>)> {
             {
                 most = Some((by, format!("{} of {name} {words}", column.title)));
             }
-            cells.extend(three(figures.0, figures.1));
+            // What adds up is cycles of code, as functions are; what else there is depends on the
+            // moment too, which a run of another model shifts.
+            let adds_up =
+                a.footer.iter().any(|row| row.get(*in_a).is_some_and(|c| *c != Cell::Empty));
+            cells.extend(three(figures.0, figures.1, one_model && adds_up));
         }
         cells.push(match (of_a.places.contains_key(name), of_b.places.contains_key(name)) {
             (true, false) => "a".into(),
@@ -191,7 +245,7 @@ pub(super) fn ratio((a, b): &(Option<Figure>, Option<Figure>)) -> Option<(f64, S
 }
 
 /// Both and the difference; none where one side has none.
-fn three(a: Option<Figure>, b: Option<Figure>) -> [Cell; 3] {
-    let difference = a.as_ref().zip(b.as_ref()).map(|(a, b)| a.to(b));
+fn three(a: Option<Figure>, b: Option<Figure>, one_model: bool) -> [Cell; 3] {
+    let difference = a.as_ref().zip(b.as_ref()).map(|(a, b)| a.more(b, one_model));
     [a, b, difference].map(|figure| figure.as_ref().map_or(Cell::Empty, Cell::from))
 }

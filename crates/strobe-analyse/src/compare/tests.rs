@@ -276,9 +276,9 @@ fn more_than_was_seen_has_one_end() {
     assert_eq!(trust(&at_least(3), &known(5)), Trust::AtMost);
     assert!(matches!(trust(&at_least(3), &at_least(5)), Trust::Unknown { .. }));
     assert_eq!(known(3).to(&at_least(5)).value, Some(2i64.into()));
-    assert_eq!(known(4).ratio(&known(6)), Cell::Exact(1.5.into()));
-    assert_eq!(known(0).ratio(&known(6)), Cell::Empty);
-    assert_eq!(at_least(4).ratio(&known(6)), Cell::Empty);
+    assert_eq!(known(4).ratio(&known(6), false), Cell::Exact(1.5.into()));
+    assert_eq!(known(0).ratio(&known(6), false), Cell::Empty);
+    assert_eq!(at_least(4).ratio(&known(6), false), Cell::Empty);
 }
 
 proptest! {

@@ -51,7 +51,7 @@ fn changed(found: &Found, others: &[String]) -> String {
         };
     }
     let Some(top) = found.rows.first().filter(|row| is_change(row, found)) else {
-        let names = became(found).map(|became| format!("functions: {became}"));
+        let names = became(found, None).map(|became| format!("functions: {became}"));
         return match (names, others) {
             (None, []) => "nothing that was compared".to_owned(),
             (Some(names), []) => format!("nothing but names and places; {names}"),
@@ -60,12 +60,14 @@ fn changed(found: &Found, others: &[String]) -> String {
         };
     };
     let mut text = one(top, found);
-    let more = found.rows.iter().filter(|row| is_change(row, found)).count() - 1;
+    // The last line has how many are undecided.
+    let is_known = |row: &&Row| is_change(row, found) && row.certain.is_known();
+    let more = found.rows.iter().skip(1).filter(is_known).count();
     if more > 0 {
         let verb = if more == 1 { "differs" } else { "differ" };
         text = format!("{text}; {} {verb} too", counted(more, "other function"));
     }
-    if let Some(became) = became(found) {
+    if let Some(became) = became(found, Some(top)) {
         text = format!("{text}; functions: {became}");
     }
     if let Some(came) = origins::came(&found.rows, &found.unit.0) {

@@ -116,7 +116,8 @@ fn subject(firmware: &Firmware, name: &str) -> Subject {
 
 fn instrument(settings: &Settings) -> Instrument {
     let tool = format!("strobe {}", env!("CARGO_PKG_VERSION"));
-    let mut instrument = Instrument { kind: "image".to_owned(), tool, ..Instrument::default() };
+    let mut instrument =
+        Instrument { kind: "image sizes".to_owned(), tool, ..Instrument::default() };
     if settings.map.is_some() {
         instrument.settings.insert("objects".to_owned(), "from the linker's map".to_owned());
     }

@@ -51,7 +51,7 @@ fn subject(analysis: &Analysis<'_>, name: &str) -> Subject {
 
 fn instrument() -> Instrument {
     let tool = format!("strobe {}", env!("CARGO_PKG_VERSION"));
-    Instrument { kind: "image".to_owned(), tool, ..Instrument::default() }
+    Instrument { kind: "image stacks".to_owned(), tool, ..Instrument::default() }
 }
 
 fn window() -> Window {

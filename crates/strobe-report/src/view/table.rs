@@ -390,21 +390,37 @@ fn is_fine(cell: &Cell) -> bool {
 /// The widest bounds of a column for which there was no room.
 fn bounds_note(shape: &Shape, page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let Some(column) = shape.column else { return Ok(()) };
-    let width = |cell: &&Cell| match cell {
-        Cell::Figure { value: Some(value), trust } => trust.bounds().map_or(0.0, |(low, high)| {
-            (high.as_f64() - low.as_f64()) / value.as_f64().abs().max(f64::MIN_POSITIVE)
-        }),
-        _ => 0.0,
+    let text = widest(&column.cells, &shape.unit);
+    let Some(text) = text else { return Ok(()) };
+    let text = format!("{}: bounds of at most {text}", column.title);
+    item("~ ", &text, Paint::Faint, page.options, out)
+}
+
+/// The widest bounds, of those that are parts of their figure and of those that are not, because
+/// 0 is within them.
+fn widest(cells: &[Cell], unit: &Unit) -> Option<String> {
+    let ends = |cell: &Cell| match cell {
+        Cell::Figure { value: Some(value), trust } => {
+            let (low, high) = trust.bounds()?;
+            Some((value.as_f64(), low.as_f64(), high.as_f64()))
+        }
+        _ => None,
     };
-    let widest = column.cells.iter().max_by(|a, b| width(a).total_cmp(&width(b)));
-    let Some(text) = widest.and_then(|cell| bounds(cell, &shape.unit)) else { return Ok(()) };
-    item(
-        "~ ",
-        &format!("{}: bounds of at most {text}", column.title),
-        Paint::Faint,
-        page.options,
-        out,
-    )
+    let has_zero = |(value, low, high): (f64, f64, f64)| value == 0.0 || (low < 0.0 && high > 0.0);
+    let of = |with_zero: bool| {
+        let width = |cell: &&Cell| {
+            let (value, low, high) = ends(cell).unwrap_or_default();
+            (high - low) / if with_zero { 1.0 } else { value.abs() }
+        };
+        let cells =
+            cells.iter().filter(|cell| ends(cell).is_some_and(|e| has_zero(e) == with_zero));
+        let widest = cells.max_by(|a, b| width(a).total_cmp(&width(b)));
+        widest.and_then(|cell| bounds(cell, unit))
+    };
+    match (of(false), of(true)) {
+        (Some(part), Some(whole)) => Some(format!("{part}, or {whole} where 0 is within")),
+        (part, whole) => part.or(whole),
+    }
 }
 
 /// What cells could not show: why figures are unknown, and how fine those of limited resolution
@@ -445,4 +461,27 @@ pub(super) fn beneath(
         item("? ", &text, Paint::Warn, page.options, out)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A difference of nothing does not hide how wide the others are.
+    #[test]
+    fn the_widest_bounds_are_those_of_parts_and_of_what_may_be_nothing() {
+        let cell = |value: i64, low: i64, high: i64| Cell::Figure {
+            value: Some(value.into()),
+            trust: Trust::Modelled { low: low.into(), high: high.into(), why: None },
+        };
+        let (part, whole) = (cell(1_000, 900, 1_300), cell(0, -2, 1));
+        let widest = |cells: &[&Cell]| {
+            let cells: Vec<Cell> = cells.iter().map(|cell| (*cell).clone()).collect();
+            widest(&cells, &Unit::CYCLES).unwrap_or_default()
+        };
+        assert_eq!(widest(&[&part, &cell(10, 10, 11)]), "-10/+30 %");
+        assert_eq!(widest(&[&part, &whole]), "-10/+30 %, or -2 to 1 where 0 is within");
+        assert_eq!(widest(&[&whole, &cell(5, -40, 9)]), "-40 to 9");
+        assert_eq!(widest(&[&Cell::from(3u64)]), "");
+    }
 }

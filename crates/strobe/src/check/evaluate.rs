@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use strobe_analyse::budget::{Figure, Judged, Line, Share, Stored, changes, contributors, judge};
+use strobe_analyse::budget::{
+    Figure, Judged, Line, Share, Stored, adds_up, changes, contributors, judge,
+};
 use strobe_model::measurement::Measurement;
 
 use super::baseline::{Accepted, Baseline, Entry};
@@ -104,8 +106,8 @@ fn judged(
     }
     let now = contributors(measurement, &budget.selector);
     let mut functions = match before.stored {
-        Some(_) => changes(&now, &before.functions, before.complete),
-        None => Vec::new(),
+        Some(_) if adds_up(&budget.selector) => changes(&now, &before.functions, before.complete),
+        _ => Vec::new(),
     };
     if functions.is_empty() {
         functions = now;

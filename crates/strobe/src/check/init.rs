@@ -37,6 +37,9 @@ pub struct Args {
     /// End of the run, as of `strobe run`.
     #[arg(long, value_name = "WHEN")]
     until: Vec<String>,
+    /// The code with which the firmware exits.
+    #[arg(long, value_name = "CODE", default_value_t = 0)]
+    exit_code: i32,
 }
 
 impl Args {
@@ -61,7 +64,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     input::firmware(&args.firmware)?;
     let elf = args.firmware.canonicalize().unwrap_or_else(|_| args.firmware.clone());
     let elf = elf.strip_prefix(&directory).map(Path::to_owned).unwrap_or(elf);
+    let exit_code = args.exit_code;
     let firmware = Firmware::of(elf, args.board.clone(), args.until.clone());
+    let firmware = Firmware { exit_code, ..firmware };
     let run = measure::watched(&firmware, &directory).map_err(exit::data)?;
     let [size, stack] =
         [From::Size, From::Stack].map(|from| measure::of(&firmware, &from, &directory));
@@ -106,6 +111,9 @@ impl Written {
             let all: Vec<String> = firmware.until.all().iter().map(|until| quoted(until)).collect();
             let _ = writeln!(text, "until = [{}]", all.join(", "));
         }
+        if firmware.exit_code != 0 {
+            let _ = writeln!(text, "exit-code = {}", firmware.exit_code);
+        }
         Written(text)
     }
 
@@ -115,6 +123,7 @@ impl Written {
         size: Option<&Measurement>,
         stack: Option<&Measurement>,
     ) -> Self {
+        self.whole(run);
         self.functions(run);
         self.interrupts(run);
         let idle = Some(run).and_then(|run| {
@@ -222,12 +231,29 @@ impl Written {
         );
     }
 
+    /// Whatever takes longer, a function without a budget too, is in the time of a program that
+    /// ends by itself.
+    fn whole(&mut self, run: &Measurement) {
+        let most = run.total("cycles").and_then(|cycles| bound(cycles, true));
+        if let Some(most) = most.filter(|_| run.window.ended.kind == "exit") {
+            let limit = format!("{} cycles", above(most));
+            let comment = format!("the whole run: {most} cycles at most");
+            self.budget(&comment, &["total = \"cycles\"".into()], "max", &limit);
+        }
+    }
+
     fn functions(&mut self, run: &Measurement) {
+        // How often a handler runs depends on how long the rest takes: each run of it counts.
+        let handlers: Vec<&str> = run.table("interrupts").map_or(Vec::new(), |table| {
+            let column = table.column("handler").map_or(&[][..], |column| &column.cells);
+            column.iter().filter_map(Cell::text).collect()
+        });
         let Some(profile) = run.profiles().next() else { return };
         let Some(measure) = profile.measures.first() else { return };
         let Some(flat) = rows(profile, &measure.id, &By::Function) else { return };
         let all = flat.total.busy().value as f64;
-        let named = flat.rows.iter().filter(|row| !row.name.starts_with('('));
+        let is_one = |name: &str| !name.starts_with('(') && !handlers.contains(&name);
+        let named = flat.rows.iter().filter(|row| is_one(&row.name));
         for row in named.take(FUNCTIONS) {
             let busy = row.sums.busy();
             if (busy.value as f64) < PART * all || measure.unit.0 != "cycles" {
@@ -241,15 +267,16 @@ impl Written {
     }
 
     fn interrupts(&mut self, run: &Measurement) {
-        if let Some(Content::Distributions(all)) = run.section("latencies").map(|s| &s.content) {
-            for one in &all.distributions {
-                let spread = one.high.as_ref().unwrap_or(&one.spread);
-                let (Some(max), "cycles") = (spread.max(), &*one.unit.0) else { continue };
-                let comment = format!("worst of {} requests: {max} cycles", one.spread.count());
-                let limit = format!("{} cycles", above(max as f64));
-                let name = format!("interrupt = {}", quoted(&one.name));
-                self.budget(&comment, &[name], "max", &limit);
-            }
+        for (name, n, max) in longest(run, "latencies", "") {
+            let comment = format!("worst of {n} requests: {max} cycles");
+            let lines = [format!("interrupt = {}", quoted(name))];
+            self.budget(&comment, &lines, "max", &format!("{} cycles", above(max as f64)));
+        }
+        for (name, n, max) in longest(run, "durations", "handler ") {
+            let comment = format!("longest of {n} runs of the handler: {max} cycles");
+            let figure = "figure = \"duration-max\"".to_owned();
+            let lines = [format!("interrupt = {}", quoted(name)), figure];
+            self.budget(&comment, &lines, "max", &format!("{} cycles", above(max as f64)));
         }
         let Some(table) = run.table("interrupts") else { return };
         for (name, lost) in pairs(table, "name", "lost") {
@@ -270,6 +297,23 @@ impl Written {
             self.budget(&comment, &[format!("stack = {}", quoted(name))], "min", &min);
         }
     }
+}
+
+/// Distributions of cycles whose names begin with some words: the rest of the name, how many values
+/// there are, and the largest that one may be.
+fn longest<'a>(
+    run: &'a Measurement,
+    section: &str,
+    before: &'a str,
+) -> impl Iterator<Item = (&'a str, u64, u64)> {
+    let all = match run.section(section).map(|section| &section.content) {
+        Some(Content::Distributions(all)) => &all.distributions[..],
+        _ => &[],
+    };
+    all.iter().filter(|one| one.unit.0 == "cycles").filter_map(move |one| {
+        let spread = one.high.as_ref().unwrap_or(&one.spread);
+        Some((one.name.strip_prefix(before)?, one.spread.count(), spread.max()?))
+    })
 }
 
 /// Names of rows with a figure of each, unless it may be less.

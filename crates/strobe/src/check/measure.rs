@@ -160,7 +160,12 @@ fn strobe(
         return Ok(read);
     }
     if code != if is_run { firmware.exit_code } else { 0 } {
-        return Err(format!("{shown} ended with {code}: {}", ended.output));
+        let output = ended.output.trim();
+        let why = match output.is_empty() {
+            true => format!("`exit-code = {code}` expects that (strobe init: --exit-code {code})"),
+            false => output.to_owned(),
+        };
+        return Err(format!("{shown} ended with {code}: {why}"));
     }
     Ok(read)
 }

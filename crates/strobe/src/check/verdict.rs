@@ -32,7 +32,7 @@ fn finding(line: &Line) -> Finding {
     let shares: Vec<_> = shares.collect();
     let title = match line.functions.iter().any(|share| share.before.is_some()) {
         true => "functions that changed",
-        false => "largest functions",
+        false => "functions responsible",
     };
     let evidence = if shares.is_empty() { Vec::new() } else { vec![(title.to_owned(), shares)] };
     Finding { evidence, ..Finding::new(Severity::Fault, &code, line.sentence()) }

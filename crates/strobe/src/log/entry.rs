@@ -30,6 +30,15 @@ pub struct Entry<'a> {
     by_place: BTreeMap<Place, Vec<(Origin, Vec<Figure>)>>,
 }
 
+/// The board of what is read off an image: it is the same on whichever one.
+const NO_BOARD: &str = "none";
+
+/// Whether nothing ran: `strobe size` and `strobe stack`, whose instruments are `image sizes` and
+/// `image stacks`.
+fn is_of_image(measurement: &Measurement) -> bool {
+    measurement.instrument.kind.starts_with("image ")
+}
+
 /// The error for a folder that is no archive and has something else in it.
 ///
 /// # Errors
@@ -72,6 +81,7 @@ impl<'a> Entry<'a> {
     /// A board that can be no folder (64).
     pub fn add(&mut self, measurement: &Measurement) -> anyhow::Result<()> {
         let board = measurement.subject.board.as_deref();
+        let board = board.or_else(|| is_of_image(measurement).then_some(NO_BOARD));
         let board = named("--board", self.names.board, board)?;
         let place = Place { project: self.project.clone(), board, date: date::day(self.time) };
         let row = (self.origin(measurement), figures(measurement));

@@ -86,7 +86,7 @@ fn the_functions_named_are_parts_of_the_figure() {
         panic!("a figure");
     };
     let (title, shares) = &measurement.findings[0].evidence[0];
-    assert_eq!(title, "largest functions");
+    assert_eq!(title, "functions responsible");
     assert!(shares.len() > 1, "{shares:?}");
     let sum: u64 = shares.iter().map(|(_, n)| n.replace(',', "").parse::<u64>().unwrap()).sum();
     // The largest only: of a figure without sleep they are no more than it.
@@ -303,6 +303,28 @@ fn a_first_file_holds_and_is_not_overwritten() {
     assert_eq!(again.code, 64);
     assert!(again.stderr.contains("--force"), "{}", again.stderr);
     assert_eq!(init(&["--force"]).code, 0);
+}
+
+/// A function without a budget of its own is in the whole; a handler is judged by one run of it.
+#[test]
+fn a_first_file_of_a_program_that_ends_has_a_budget_for_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(prebuilt("generic-c"), folder.path().join("fw.elf")).unwrap();
+    let init = |more: &[&str]| {
+        let mut command = command();
+        ran(command.args(["init", "fw.elf"]).args(more).current_dir(folder.path()))
+    };
+    let refused = init(&[]);
+    assert_eq!(refused.code, 65);
+    assert!(refused.stderr.contains("--exit-code 42"), "{}", refused.stderr);
+    let made = init(&["--exit-code", "42"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let text = fs::read_to_string(folder.path().join("strobe.toml")).unwrap();
+    assert!(text.contains("[[firmware.budget]]\ntotal = \"cycles\"\nmax = "), "{text}");
+    assert!(text.contains("figure = \"duration-max\"") || !text.contains("interrupt = "), "{text}");
+    assert!(!text.contains("_Handler\"\n"), "{text}");
+    let checked = check(&folder, &[]);
+    assert_eq!(checked.code, 0, "{text}\n{}{}", checked.stdout, checked.stderr);
 }
 
 /// The commands of the documented jobs and of the hook.

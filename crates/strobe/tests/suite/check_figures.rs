@@ -220,3 +220,31 @@ fn a_first_file_offers_heap_and_pins_as_comments_that_hold() {
         assert_eq!(ran.code, 0, "{text}\n{}{}", ran.stdout, ran.stderr);
     }
 }
+
+/// Who held an interrupt back is the function that ran in the worst case, not the largest one.
+#[test]
+fn a_late_interrupt_names_who_it_waited_for() {
+    let keys = budget("interrupt = \"TIM3\"\nmax = \"1 cycle\"");
+    let folder = project("threads-freertos", &keys);
+    let ran = check(&folder, &["--format", "json"]);
+    assert_eq!(ran.code, 110, "{}", ran.stderr);
+    let measurement = read(&ran);
+    let (title, functions) = &measurement.findings[0].evidence[0];
+    assert_eq!((title.as_str(), functions.len()), ("functions responsible", 1), "{functions:?}");
+    let value = texts(&measurement)[0];
+    assert!(value.contains(&format!("latency-max: {} cycles", functions[0].1)), "{value}");
+}
+
+/// Debug information has the paths of the machine that built the firmware.
+#[test]
+fn files_are_found_by_the_end_of_their_path() {
+    let of = |path: &str| budget(&format!("size = \"{path}\"\nmax = \"1 B\""));
+    let keys = [of("file/threads/kernel.c"), of("file/ernel.c"), of("directory/threads")];
+    let folder = project("threads-freertos", &keys.concat());
+    let measurement = read(&check(&folder, &["--format", "json"]));
+    assert_eq!(verdicts(&measurement), [0, 2, 0, 0, 1]);
+    let texts = texts(&measurement);
+    assert!(texts[1].contains("no row of files `ernel.c`"), "{texts:?}");
+    let (_, symbols) = &measurement.findings[0].evidence[0];
+    assert!(!symbols.is_empty());
+}

@@ -167,7 +167,7 @@ fn the_commit_is_that_of_the_folder() {
     let dirty = log();
     assert!(dirty.stdout.contains("1 measurement of"), "{}", dirty.stdout);
     assert!(archive.files().iter().all(|path| {
-        path.display().to_string().contains("project=My-project/board=unknown/date=")
+        path.display().to_string().contains("project=My-project/board=none/date=")
     }));
     let builds = rows(&archive.history(&["(all)", "--figure", "flash"]), "history");
     let names: Vec<_> = builds.iter().map(|row| row["commit"].as_str().unwrap()).collect();
@@ -199,7 +199,11 @@ fn what_was_measured_is_logged_at_once() {
     let of = |row: &serde_json::Value, column: &str| row[column].to_string();
     let found: Vec<_> =
         groups.iter().map(|row| (of(row, "instrument"), of(row, "measurements"))).collect();
-    let expected = [("\"benchmarks on a simulated board\"", "1"), ("\"image\"", "3")];
+    let expected = [
+        ("\"benchmarks on a simulated board\"", "1"),
+        ("\"image sizes\"", "2"),
+        ("\"image stacks\"", "1"),
+    ];
     assert_eq!(found, expected.map(|(name, n)| (name.to_owned(), n.to_owned())));
     let crc = rows(&archive.history(&["crc16/64", "--figure", "cycles"]), "history");
     assert_eq!(crc.len(), 1);
@@ -212,6 +216,34 @@ fn what_was_measured_is_logged_at_once() {
 }
 
 /// Each call writes a file of its own; none is ever half there.
+/// Flash and stacks are read off an image: on no board, and by instruments of their own.
+#[test]
+fn sizes_and_stacks_have_histories_of_their_own() {
+    let archive = Archive::new();
+    for (program, commit, day) in
+        [("trace-kit-off", "aaa1", "2026-01-01"), ("trace-kit", "bbb2", "2026-02-01")]
+    {
+        let stack = archive.0.path().join("stack.measurement").display().to_string();
+        let ran = strobe(&["stack", &prebuilt(program), "-o", &stack]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let all = ["--commit", commit, "--date", day, "--project", "demo", "--subject", "kit"];
+        archive.logged(&archive.size(program), &all);
+        archive.logged(&stack, &all);
+    }
+    let folder = Path::new(&archive.path()).join("project=demo/board=none");
+    assert!(folder.is_dir(), "{:?}", archive.files());
+    let shown = strobe(&["history", &archive.path()]).stdout;
+    for instrument in ["image sizes", "image stacks"] {
+        assert!(shown.contains(instrument), "{instrument}: {shown}");
+    }
+    let flash = strobe(&["history", &archive.path(), "(all)", "--figure", "flash"]).stdout;
+    assert!(flash.contains("totals/flash, demo none kit"), "{flash}");
+    assert!(flash.contains("measurements  2"), "{flash}");
+    let stacks = strobe(&["history", &archive.path(), "main", "--figure", "worst"]).stdout;
+    assert!(stacks.contains("worst, demo none kit"), "{stacks}");
+    assert!(!stacks.contains("varies"), "a worst case is a bound and no sample: {stacks}");
+}
+
 #[test]
 fn several_writers_do_not_disturb_each_other() {
     let archive = Archive::new();
