@@ -34,6 +34,17 @@ pub struct Board {
     svd: Option<Arc<Svd>>,
 }
 
+/// Which AVR parts a board is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AvrParts<'a> {
+    /// The architecture that avr-gcc builds for them, by its number in ELF files.
+    pub architecture: Option<u8>,
+    /// Parts of the same registers, vectors and memories, the board's own first.
+    pub same: &'a [String],
+    /// Parts of the same registers and vectors, but other memories.
+    pub alike: &'a [String],
+}
+
 /// What is wrong with a board file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BoardError {
@@ -177,6 +188,13 @@ impl Board {
     /// AVR.
     pub fn avr_core(&self) -> Option<crate::cores::avr::CoreOptions> {
         self.file.avr.as_ref().map(file::AvrEntry::options)
+    }
+
+    /// Which AVR parts it is, if it is one.
+    pub fn avr_parts(&self) -> Option<AvrParts<'_>> {
+        let core = self.file.avr.as_ref()?;
+        let (architecture, same, alike) = (core.architecture, &core.parts, &core.alike);
+        Some(AvrParts { architecture, same, alike })
     }
 
     /// The core as [`cortexm::Machine::new`](crate::cores::arm::Machine::new) wants it, if it is

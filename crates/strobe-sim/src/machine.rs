@@ -73,11 +73,12 @@ impl<O: Observer> Machine<O> {
         }
     }
 
-    /// Makes each reset start from the vector table at `table`, as a bootloader does; AVRs have
-    /// none.
-    pub fn start_behind_bootloader(&mut self, table: u32) {
-        if let Machine::Arm(m) = self {
-            m.start_behind_bootloader(table);
+    /// Makes each reset start from the vector table at `table`, as a bootloader does; of an AVR,
+    /// which has no addresses there, at that address itself.
+    pub fn start_elsewhere(&mut self, table: u32) {
+        match self {
+            Machine::Arm(m) => m.start_behind_bootloader(table),
+            Machine::Avr(m) => m.begin_at(table),
         }
     }
 

@@ -362,6 +362,8 @@ fn section<'a>(
     let size = header.sh_size.get(LE);
     let contents = match kind {
         elf::SHT_NULL | elf::SHT_NOBITS => &[][..],
+        // Where nothing is may be behind the end of the file.
+        _ if size == 0 => &[][..],
         _ => bytes_at(data, || format!("section {name}"), file_offset, u64::from(size))?,
     };
     Ok(Section {

@@ -11,6 +11,7 @@ use crate::bench::{self, Benchmarks};
 use crate::cfi::CallFrameIndex;
 use crate::code::{CodeKind, CodeMap};
 use crate::detail::{self, Detail, Obstacle};
+use crate::device::{self, AvrTarget};
 use crate::dwarf::{self, Debug, FunctionRange};
 use crate::elf::Elf;
 use crate::error::{Error, Warning, Warnings};
@@ -38,6 +39,7 @@ pub struct Firmware {
     sections: Vec<SectionRange>,
     build_id: Option<Vec<u8>>,
     build_target: Option<BuildTarget>,
+    avr_target: Option<AvrTarget>,
     producers: Vec<String>,
     detail: Detail,
     obstacle: Option<Obstacle>,
@@ -84,6 +86,7 @@ impl Firmware {
             entry: 0,
             build_id: None,
             build_target: None,
+            avr_target: None,
             producers: Vec::new(),
             detail: Detail::Addresses,
             obstacle: Some(Obstacle::Hex),
@@ -144,6 +147,7 @@ impl Firmware {
             entry: elf.header.e_entry.get(LE),
             build_id: notes::build_id(&elf),
             build_target: attributes::build_target(&elf),
+            avr_target: device::avr_target(&elf),
             producers,
             segments,
             sections: section_ranges(&elf),
@@ -186,6 +190,11 @@ impl Firmware {
     /// The processor the code was built for, as the compiler recorded it.
     pub fn build_target(&self) -> Option<&BuildTarget> {
         self.build_target.as_ref()
+    }
+
+    /// The part that an AVR's ELF file was built for.
+    pub fn avr_target(&self) -> Option<&AvrTarget> {
+        self.avr_target.as_ref()
     }
 
     /// The ELF entry point, Thumb bit as in the file. A Cortex-M starts from its vector table

@@ -65,7 +65,12 @@ fn segment(
         );
         return Err(malformed(at, detail));
     }
-    bytes_at(elf.data, || format!("segment {index}"), u64::from(file_start), u64::from(file_size))?;
+    // GNU ld leaves the offset of a segment without contents at where a page would begin, which may
+    // be behind the end of the file.
+    if file_size > 0 {
+        let what = || format!("segment {index}");
+        bytes_at(elf.data, what, u64::from(file_start), u64::from(file_size))?;
+    }
     for (what, start, size) in
         [("run", run_address, memory_size), ("load", load_address, file_size)]
     {
@@ -80,7 +85,13 @@ fn segment(
     if headers >= memory_size {
         return Ok(None);
     }
-    let start = file_start as usize + headers.min(file_size) as usize;
+    let file_range = match file_size {
+        0 => 0..0,
+        size => {
+            let start = file_start as usize;
+            start + headers.min(size) as usize..start + size as usize
+        }
+    };
     let flags = ph.p_flags.get(LE);
     Ok(Some(Segment {
         index,
@@ -93,7 +104,7 @@ fn segment(
             execute: flags.0 & elf::PF_X.0 != 0,
         },
         file: Arc::clone(file),
-        file_range: start..file_start as usize + file_size as usize,
+        file_range,
     }))
 }
 

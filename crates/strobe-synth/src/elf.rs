@@ -74,6 +74,8 @@ pub struct ElfBuilder {
     pub machine: u16,
     /// `e_entry`.
     pub entry: u32,
+    /// `e_flags`: of ARM the version of its EABI, of AVR the architecture.
+    pub flags: u32,
     /// `e_phnum`; the actual number if `None`.
     pub segment_count: Option<u16>,
     /// `e_shnum`; the actual number if `None`.
@@ -109,6 +111,7 @@ impl ElfBuilder {
             file_type: 2,
             machine: 40,
             entry: 0,
+            flags: 0x0500_0200, // EABI version 5, soft float
             segment_count: None,
             section_count: None,
             segment_table_offset: None,
@@ -175,7 +178,7 @@ impl ElfBuilder {
         words(&mut out, &[1, self.entry]);
         words(&mut out, &[self.segment_table_offset.unwrap_or(segments_at)]);
         words(&mut out, &[self.section_table_offset.unwrap_or(table)]);
-        words(&mut out, &[0x0500_0200]); // EABI version 5, soft float
+        words(&mut out, &[self.flags]);
         let count = self.segment_count.unwrap_or(program_headers.len() as u16);
         halves(&mut out, &[EHDR as u16, PHDR as u16, count, SHDR as u16]);
         let count = section_headers.len() as u16;

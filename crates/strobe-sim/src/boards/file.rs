@@ -113,6 +113,15 @@ pub struct AvrEntry {
     /// What the data sheet calls the vectors, from 1 on.
     #[serde(default)]
     pub vector_names: Vec<String>,
+    /// The architecture that avr-gcc builds for it, by its number in ELF files.
+    pub architecture: Option<u8>,
+    /// Parts that this board is, by the names that avr-gcc knows: of the same registers, vectors
+    /// and memories.
+    #[serde(default)]
+    pub parts: Vec<String>,
+    /// Parts of the same registers and vectors, but other memories.
+    #[serde(default)]
+    pub alike: Vec<String>,
 }
 
 /// What every ARMv6-M has (B1.5.4).

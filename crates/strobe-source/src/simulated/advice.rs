@@ -10,6 +10,7 @@ use strobe_sim::bus::Bus;
 use strobe_sim::unmodelled::Poll;
 use strobe_symbols::{Firmware, Machine};
 
+use super::fuses;
 use crate::names::Names;
 
 /// With fewer registers of devices that are not there, it may be chance that another board has
@@ -184,8 +185,7 @@ fn better(firmware: &Firmware, board: &Board, missing: &[u32]) -> Option<String>
 
 /// Variables that are nowhere; what is loaded was checked before the run.
 fn data_without_memory(firmware: &Firmware, board: &Board, bus: &Bus) -> Option<String> {
-    let segment =
-        firmware.segments().iter().find(|segment| !has_room(bus, &segment.run_range()))?;
+    let segment = data(firmware).find(|segment| !has_room(bus, &segment.run_range()))?;
     let fits =
         list(&holding(firmware, Fit::Exact)).map(|names| format!("; the firmware fits {names}"));
     Some(format!(
@@ -216,10 +216,9 @@ pub(super) fn holding(firmware: &Firmware, least: Fit) -> Vec<(&'static str, Bus
             return None;
         }
         let mut bus = board.build().ok()?;
-        let segments = firmware.segments();
         // An alias shows flash where another part may have it.
         let linked_for =
-            segments.iter().all(|s| s.data().is_empty() || bus.is_at_home(s.load_address.0));
+            data(firmware).all(|s| s.data().is_empty() || bus.is_at_home(s.load_address.0));
         let fits = linked_for
             && super::load(firmware, &mut bus).is_ok()
             && has_data(firmware, &bus)
@@ -231,7 +230,12 @@ pub(super) fn holding(firmware: &Firmware, least: Fit) -> Vec<(&'static str, Bus
 
 /// Whether there is memory for all of the firmware's data.
 pub(super) fn has_data(firmware: &Firmware, bus: &Bus) -> bool {
-    firmware.segments().iter().all(|segment| has_room(bus, &segment.run_range()))
+    data(firmware).all(|segment| has_room(bus, &segment.run_range()))
+}
+
+/// Segments that take memory.
+fn data(firmware: &Firmware) -> impl Iterator<Item = &strobe_symbols::Segment> {
+    firmware.segments().iter().filter(|segment| !fuses::is_for_programmer(firmware, segment))
 }
 
 /// How a core and an architecture go together.

@@ -171,8 +171,10 @@ impl Run {
         machine.set_stops(marks.chain(places().filter_map(Place::address)).collect());
         machine.set_stop_edges(places().flat_map(Place::edges).collect());
         let start = vectors::start(firmware, board, machine.bus()).map_err(Error::Vectors)?;
-        if let Start::Behind(table) = &start {
-            machine.start_behind_bootloader(table.address);
+        match &start {
+            Start::Reset => {}
+            Start::Behind(table) => machine.start_elsewhere(table.address),
+            Start::BootSection(address) => machine.start_elsewhere(*address),
         }
         machine.reset().map_err(|fault| Error::Vectors(format!("no vector table: {fault}")))?;
         if let Some(depths) = settings.trace_depths {

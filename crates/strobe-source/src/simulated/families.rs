@@ -28,6 +28,8 @@ pub(super) struct Family {
     cores: Vec<String>,
     /// First addresses of register blocks that switch clocks.
     clock: Vec<u32>,
+    /// Names of these blocks.
+    unit: Vec<String>,
     /// Ranges of the pins' registers.
     pins: Vec<(u32, u32)>,
 }
@@ -65,10 +67,16 @@ impl Family {
     }
 
     /// Whether a board's devices lie where this family has its clocks and pins, each at the start
-    /// of a device of its own: another chip may have something else there that is larger.
+    /// of a device of its own: another chip may have something else there that is larger. Clocks
+    /// are in a device of their name, too: one chip's port is another one's clocks.
     pub(super) fn has(&self, bus: &Bus) -> bool {
-        let device = |at: u32| bus.place_of(at).is_some_and(|(_, offset)| offset == 0);
-        self.clock.iter().any(|&at| device(at)) && self.pins.iter().all(|&(at, _)| device(at))
+        let device = |at: u32| bus.place_of(at).filter(|(_, offset)| *offset == 0);
+        let is_unit = |at: u32| {
+            let name = device(at).map(|(name, _)| name.to_ascii_uppercase());
+            name.is_some_and(|name| self.unit.iter().any(|unit| name.contains(unit)))
+        };
+        self.clock.iter().any(|&at| is_unit(at))
+            && self.pins.iter().all(|&(at, _)| device(at).is_some())
     }
 }
 
@@ -102,6 +110,7 @@ mod tests {
     fn the_file_is_sound() {
         assert!(ALL.len() > 15);
         assert!(ALL.iter().flat_map(|f| &f.pins).all(|(start, end)| start < end));
+        assert!(ALL.iter().all(|f| !f.unit.is_empty()));
     }
 
     #[test]
@@ -110,7 +119,7 @@ mod tests {
         assert_eq!(names(&f0, "ARMv6S-M"), ["STM32F0"]);
         assert_eq!(names(&f0, "ARMv7E-M"), ["STM32F3", "STM32G4", "STM32L4"]);
         let g0 = [0x4002_1034, 0x5000_0400, 0x4001_3800];
-        assert_eq!(names(&g0, "ARMv6S-M"), ["STM32G0", "STM32L0"]);
+        assert_eq!(names(&g0, "ARMv6S-M"), ["STM32G0", "STM32L0", "STM32C0"]);
     }
 
     /// The DMA controller of an F1 is where an F4 has its first port, and an F4's port E is where
@@ -121,6 +130,15 @@ mod tests {
         assert_eq!(names(&f1, "ARMv7"), ["STM32F1"]);
         let l1 = [0x4002_3800, 0x4002_0000, 0x4002_1000, 0x4001_1000];
         assert_eq!(names(&l1, "ARMv7"), ["STM32F2", "STM32L1"]);
+    }
+
+    /// An LPC1114 has its UART and timers where an RP2040 has clocks and pins.
+    #[test]
+    fn peripherals_of_one_are_clocks_and_pins_of_another() {
+        let lpc = [0x4000_8000, 0x4000_c000, 0x4001_4000, 0x4004_8000, 0x5000_0000, 0x5001_0000];
+        assert_eq!(names(&lpc, "ARMv6S-M"), ["LPC11xx"]);
+        let rp2040 = [0x4000_8000, 0x4000_c000, 0x4001_4000, 0x4001_c000, 0xd000_0010];
+        assert_eq!(names(&rp2040, "ARMv6S-M"), ["RP2040"]);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! firmware that fits no board is refused with what is known of it. A board that the user names is
 //! obeyed as far as its core runs the code at all; what does not fit is then a warning.
 
+mod avr;
+
 use std::collections::BTreeMap;
 
 use strobe_sim::board::Board;
@@ -118,13 +120,16 @@ fn blocks(constants: &BTreeMap<u32, u32>) -> Vec<u32> {
 /// Why none is, and what else can be done, in words.
 pub fn choose(firmware: &Firmware) -> Result<Choice, String> {
     if firmware.machine() == Machine::Avr {
-        return Ok(Choice { board: "arduino-uno", why: "built for AVR".to_owned() });
+        return avr::choose(firmware);
     }
     let evidence = Evidence::of(firmware);
     let (usual, why) = usual(&evidence)?;
     let board = Board::builtin(usual).map_err(|e| e.to_string())?;
     let mut bus = board.build().map_err(|e| e.to_string())?;
-    let at_home = super::load(firmware, &mut bus).is_ok() && advice::has_data(firmware, &bus);
+    let has_memory = super::load(firmware, &mut bus).is_ok() && advice::has_data(firmware, &bus);
+    let starts = super::vectors::start(firmware, &board, &bus).is_ok();
+    // Without a table anywhere it is the image that is wrong, which is said when it is loaded.
+    let at_home = has_memory && (starts || firmware.vector_table().is_none());
     let fits = at_home && !evidence.speaks_against(&bus);
     let exact = evidence.missing(&bus).is_empty() || evidence.of_family(&bus);
     if fits && (exact || evidence.blocks.len() < LEAST_BLOCKS) {
@@ -133,9 +138,7 @@ pub fn choose(firmware: &Firmware) -> Result<Choice, String> {
     match best(firmware, &evidence) {
         Some((name, why)) => Ok(Choice { board: name, why }),
         None if fits => Ok(Choice { board: usual, why }),
-        None if at_home || !evidence.families.is_empty() => Err(refusal(firmware, &evidence)),
-        // What does not fit its memories is said when it is loaded.
-        None => Ok(Choice { board: usual, why }),
+        None => Err(refusal(firmware, &evidence)),
     }
 }
 
@@ -229,8 +232,8 @@ fn refusal(firmware: &Firmware, evidence: &Evidence) -> String {
 /// A built-in board of a family.
 fn board_of(family: &Family) -> Option<&'static str> {
     let is = |name: &&'static str| {
-        let bus = Board::builtin(name).ok().and_then(|board| board.build().ok());
-        bus.is_some_and(|bus| family.has(&bus))
+        let board = Board::builtin(name).ok().filter(|board| board.core_name() == family.core);
+        board.and_then(|board| board.build().ok()).is_some_and(|bus| family.has(&bus))
     };
     Board::builtin_names().find(is)
 }
@@ -243,7 +246,9 @@ fn shown(blocks: &[u32]) -> String {
 
 /// What of a firmware does not fit the board that it runs on, if much does not.
 pub(super) fn complaint(firmware: &Firmware, board: &Board, bus: &Bus) -> Option<String> {
-    board.arm_core()?;
+    if board.arm_core().is_none() {
+        return avr::complaint(firmware, board, bus);
+    }
     let evidence = Evidence::of(firmware);
     if !evidence.speaks_against(bus) || !board.has_devices() {
         return None;

@@ -41,7 +41,8 @@ pub(super) fn program(fuses: &[u8], whose: &str, bus: &mut Bus) {
     );
     let Some(&high) = fuses.get(1) else { return };
     // Tiny parts have other fuses in these places; they have no boot section.
-    let has_boot_section = bus.flash.data.len() > 8 << 10;
+    let is_blank = bus.flash.data.starts_with(&[0xff, 0xff]);
+    let has_boot_section = bus.flash.data.len() > 8 << 10 && !is_blank;
     if has_boot_section && high & BOOT_RESET == 0 {
         let text = "the fuse BOOTRST is programmed, for a bootloader: the run begins at address 0 \
                     all the same";

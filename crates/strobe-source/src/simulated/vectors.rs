@@ -7,6 +7,9 @@ use strobe_sim::bus::Bus;
 use strobe_sim::device::Size;
 use strobe_symbols::{Firmware, VectorTable};
 
+/// Where an AVR's data space begins in ELF files.
+const DATA: u32 = 0x80_0000;
+
 /// How a firmware starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Start {
@@ -14,12 +17,25 @@ pub(super) enum Start {
     Reset,
     /// From a vector table that a bootloader hands over to.
     Behind(VectorTable),
+    /// An AVR, from its boot section: nothing is programmed below.
+    BootSection(u32),
 }
 
 impl Start {
     /// What a reader should know of it.
     pub(super) fn warning(&self, board: &Board) -> Option<Warning> {
-        let Start::Behind(table) = self else { return None };
+        let table = match self {
+            Start::Reset => return None,
+            Start::Behind(table) => table,
+            Start::BootSection(address) => {
+                let text = format!(
+                    "the firmware begins at {address:#06x}, and nothing is programmed below: the \
+                     run starts there, as the fuse BOOTRST has it; interrupts go to the vectors at \
+                     0 all the same (IVSEL is not modelled)"
+                );
+                return Some(Warning::new("boot-section", text));
+            }
+        };
         let core = board.arm_core()?;
         let exceptions = match core.vtor_mask {
             0 => "exceptions are taken from there, as if the bootloader passed them on",
@@ -42,11 +58,20 @@ impl Start {
 /// # Errors
 /// What is wrong with the vector table where the board starts, if there is no other.
 pub(super) fn start(firmware: &Firmware, board: &Board, bus: &Bus) -> Result<Start, String> {
-    let Some(core) = board.arm_core() else { return Ok(Start::Reset) };
+    let Some(core) = board.arm_core() else {
+        return Ok(boot_section(firmware).map_or(Start::Reset, Start::BootSection));
+    };
     let Err(problem) = check(bus, core.vectors, board) else { return Ok(Start::Reset) };
     let own = firmware.vector_table();
     let own = own.filter(|table| check(bus, table.address, board).is_ok());
     own.map(Start::Behind).ok_or(problem)
+}
+
+/// Where an AVR's firmware begins, if that is not where the core starts.
+fn boot_section(firmware: &Firmware) -> Option<u32> {
+    let loaded = firmware.segments().iter().filter(|segment| !segment.data().is_empty());
+    let lowest = loaded.map(|segment| segment.load_address.0).min()?;
+    (0 < lowest && lowest < DATA && lowest.is_multiple_of(2)).then_some(lowest)
 }
 
 /// The initial stack pointer and the reset vector must make sense, or nothing that follows does.

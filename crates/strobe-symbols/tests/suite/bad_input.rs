@@ -7,6 +7,7 @@ use crate::common::build::Workshop;
 use crate::common::exercise::exercise;
 use proptest::prelude::*;
 use strobe_symbols::{Error, Firmware};
+use strobe_synth::{ElfBuilder, Section, Segment};
 
 /// More than the milliseconds that a small file takes under any load, and less than a hang.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -34,6 +35,27 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 /// Offset of the n-th program header.
 fn program_header(bytes: &[u8], n: usize) -> usize {
     word(bytes, 28) as usize + 32 * n
+}
+
+/// GNU ld leaves a segment of zeroed data at the page where its contents would begin.
+#[test]
+fn what_is_empty_may_be_behind_the_end_of_the_file() {
+    let mut elf = ElfBuilder::new();
+    elf.code(0x0800_0000, &[0; 64]);
+    elf.segment(Segment {
+        virtual_address: 0x2000_0000,
+        physical_address: 0x2000_0000,
+        memory_size: Some(0x400),
+        file_offset: Some(0x0001_0000),
+        flags: 6,
+        ..Segment::default()
+    });
+    let name = ".empty".to_owned();
+    elf.section(Section { name, kind: 1, file_offset: Some(0x0001_0000), ..Section::default() });
+    let firmware = Firmware::parse(elf.build()).expect("a firmware");
+    let memory: Vec<_> =
+        firmware.segments().iter().map(|s| (s.run_address, s.data().len())).collect();
+    assert_eq!(memory, [(0x0800_0000, 64), (0x2000_0000, 0)]);
 }
 
 #[test]

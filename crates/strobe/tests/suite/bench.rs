@@ -20,6 +20,11 @@ fn measured(arguments: &[&str]) -> (i32, Measurement) {
     (ran.code, read(&ran))
 }
 
+/// Seconds to sleep that no other suite on this machine uses, so that each counts its own processes.
+pub fn own(seconds: &str) -> String {
+    format!("{seconds}{}", std::process::id())
+}
+
 /// Processes one of whose arguments is that word.
 fn processes(word: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
@@ -114,17 +119,20 @@ fn a_command_that_fails_has_failed_and_has_no_time() {
 
 #[test]
 fn what_hangs_is_ended_and_nothing_survives() {
-    let hangs = ["--rounds", "1", "--timeout", "2s", "true", "sleep 7200.101"];
+    let word = own("7200.101");
+    let hang = format!("sleep {word}");
+    let hangs = ["--rounds", "1", "--timeout", "2s", "true", &hang];
     let (code, measurement) = measured(&[&["bench"][..], &hangs].concat());
     assert_eq!(code, 1);
     assert!(finds(&measurement, "failed", "timeout"), "{:?}", measurement.findings);
-    wait_for("7200.101", 0);
+    wait_for(&word, 0);
 
-    let daemon = "setsid sleep 7200.102 & exit 0";
-    let (code, measurement) = measured(&["bench", "--rounds", "2", "true", daemon]);
+    let word = own("7200.102");
+    let daemon = format!("setsid sleep {word} & exit 0");
+    let (code, measurement) = measured(&["bench", "--rounds", "2", "true", &daemon]);
     assert_eq!(code, 0);
     assert!(finds(&measurement, "left-behind", "which were killed"));
-    wait_for("7200.102", 0);
+    wait_for(&word, 0);
 }
 
 #[test]
@@ -135,8 +143,7 @@ fn however_strobe_is_ended_its_commands_end_too() {
         ("KILL", "7200.105", None),
     ];
     for (name, word, code) in ends {
-        // Other suites on this machine look for the same processes.
-        let word = &format!("{word}{}", std::process::id());
+        let word = &own(word);
         let line = format!("setsid sleep {word} & sleep {word}; :");
         let mut strobe = started(&["bench", "--name", "a", "--name", "b", &line, &line]);
         wait_for(word, 2);

@@ -1,7 +1,7 @@
 //! The right board or none: firmware goes to the board that its build and its peripherals show, is
 //! refused where there is none, and is warned of where the user names another.
 
-use strobe_synth::{Assembler, ElfBuilder, Insn, LoadStore, Reg, Section, Value};
+use strobe_synth::{Assembler, ElfBuilder, Insn, LoadStore, Reg, Section, Segment, Value};
 use tempfile::TempDir;
 
 use crate::common::{Ran, command, measured, ran};
@@ -29,6 +29,11 @@ fn attributes(architecture: u8) -> Section {
 
 /// A firmware that reads these registers and stops, with this much further flash.
 fn firmware(base: u32, architecture: u8, registers: &[u32], more: usize) -> Vec<u8> {
+    image(base, architecture, registers, more, 0x2000_1000).build()
+}
+
+/// The same with its first stack here.
+fn image(base: u32, architecture: u8, registers: &[u32], more: usize, stack: u32) -> ElfBuilder {
     let start = base + 0x40;
     let mut asm = Assembler::new(start);
     for &address in registers {
@@ -40,7 +45,7 @@ fn firmware(base: u32, architecture: u8, registers: &[u32], more: usize) -> Vec<
     asm.b(here);
     let (code, _) = asm.finish();
     let mut words = [start | 1; 16];
-    words[0] = 0x2000_1000;
+    words[0] = stack;
     let words = words.iter().flat_map(|word| word.to_le_bytes());
     let mut image: Vec<u8> = words.chain(code.iter().copied()).collect();
     image.resize(image.len() + more, 0);
@@ -48,7 +53,7 @@ fn firmware(base: u32, architecture: u8, registers: &[u32], more: usize) -> Vec<
     elf.entry = start | 1;
     elf.code(base, &image).function("main", start, code.len() as u32);
     elf.section(attributes(architecture));
-    elf.build()
+    elf
 }
 
 struct Case(TempDir);
@@ -107,7 +112,13 @@ fn firmware_for_no_board_is_refused_with_what_is_known_and_the_way_on() {
     // Where it is linked, for which architecture, registers in its code, bytes more, words.
     type Case<'a> = (u32, u8, &'a [u32], usize, &'a [&'a str]);
     let cases: [Case; 6] = [
-        (FLASH, V6M, &G0, 0, &["STM32G0 (Cortex-M0+) or STM32L0", "ARMv6-M", "0x20001000"]),
+        (
+            FLASH,
+            V6M,
+            &G0,
+            0,
+            &["STM32G0 (Cortex-M0+), STM32L0 (Cortex-M0+) or STM32C0", "ARMv6-M", "0x20001000"],
+        ),
         (FLASH, V6M, &G0, 300 << 10, &["STM32G0"]),
         (FLASH, V7M, &F4, 0, &["STM32F2 (Cortex-M3) or STM32L1"]),
         (FLASH, V7EM, &F0, 0, &["STM32F3 (Cortex-M4F), STM32G4 (Cortex-M4F) or STM32L4"]),
@@ -122,9 +133,46 @@ fn firmware_for_no_board_is_refused_with_what_is_known_and_the_way_on() {
             assert!(ran.stderr.contains(word), "no {word:?} in {}", ran.stderr);
         }
     }
+    // Devices at the same addresses are no peripherals in common: an F407's port is where a G0 has
+    // its clocks, and its USB where an nRF has its pins.
+    for (base, architecture, registers) in
+        [(FLASH, V6M, &G0[..]), (0, V7EM, &NRF52), (FLASH, V7EM, &F0)]
+    {
+        let ran = case(base, architecture, registers, 0).run(&[]);
+        assert!(!ran.stderr.contains("has its peripherals"), "{}", ran.stderr);
+    }
     let ran = case(FLASH, V8M, &[], 0).run(&[]);
     assert_eq!(ran.code, 65, "{}", ran.stderr);
     assert!(ran.stderr.contains("ARMv8-M.mainline"), "{}", ran.stderr);
+}
+
+/// Nobody named the generic board that such a firmware came nearest to.
+#[test]
+fn a_stack_or_data_where_no_board_has_memory_is_no_boards_firmware() {
+    let elsewhere = Case::new(&image(0, V6M, &[], 0, 0x1000_8000).build());
+    let mut data = image(0, V7EM, &[], 0, 0x2000_1000);
+    data.segment(Segment {
+        virtual_address: 0x1fff_8000,
+        physical_address: 0x1fff_8000,
+        memory_size: Some(64),
+        flags: 6,
+        ..Segment::default()
+    });
+    let ram = ["0x10008000", "ARMv6-M"];
+    for (case, words) in [(elsewhere, ram), (Case::new(&data.build()), ["ARMv7E-M", "0x20001000"])]
+    {
+        let ran = case.run(&[]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains("no built-in board fits this firmware"), "{}", ran.stderr);
+        assert!(words.iter().all(|word| ran.stderr.contains(word)), "{}", ran.stderr);
+    }
+}
+
+/// 48 KiB of RAM are what speaks for the larger part.
+#[test]
+fn the_first_stack_decides_among_parts_of_a_family() {
+    let large = Case::new(&image(FLASH, V7M, &F1, 0, 0x2000_c000).build());
+    assert_eq!(large.board(&[]).0, "stm32f103rc");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::bench::{finds, signal, started, wait_for};
+use super::bench::{finds, own, signal, started, wait_for};
 use crate::common::{read, root, strobe};
 
 /// Two variants that count to 3 and 4, in no time.
@@ -123,8 +123,7 @@ fn conditions_and_expectations_decide_the_exit_code() {
 
 #[test]
 fn two_runs_of_one_experiment_do_not_build_over_each_other() {
-    // Other suites on this machine look for the same processes.
-    let word = format!("7.2003{}", std::process::id());
+    let word = own("7.2003");
     let build = format!("build = 'echo x >> builds; until test -e go; do sleep {word}; done'\n");
     let folder = described(&format!("{build}{COUNTS}"));
     let path = name(folder.path());
@@ -140,7 +139,7 @@ fn two_runs_of_one_experiment_do_not_build_over_each_other() {
 
 #[test]
 fn services_end_with_strobe_however_it_ends() {
-    for (name_of, word) in [("TERM", "7200.301"), ("KILL", "7200.302")] {
+    for (name_of, word) in [("TERM", own("7200.301")), ("KILL", own("7200.302"))] {
         let service = format!(
             "[[service]]\nname = 'server'\nstart = 'setsid sleep {word} & sleep {word}'\n\
              ready = 'true'\n"
@@ -149,24 +148,24 @@ fn services_end_with_strobe_however_it_ends() {
         let folder = described(&format!("{slow}{service}"));
         let mut strobe = started(&["experiment", "run", &name(folder.path()), "--quick"]);
         // Two of the service, one of the variant.
-        wait_for(word, 3);
+        wait_for(&word, 3);
         signal(&strobe, name_of);
         strobe.wait().expect("it ends");
-        wait_for(word, 0);
+        wait_for(&word, 0);
     }
 }
 
 /// Also while something is built or prepared; and the next run begins anew.
 #[test]
 fn nothing_survives_a_kill_before_the_first_round() {
-    let (build, prepare) = ("7200.303", "7200.304");
+    let (build, prepare) = (own("7200.303"), own("7200.304"));
     let builds =
         format!("build = 'test -e go || {{ setsid sleep {build} & sleep {build}; }}'\n{COUNTS}");
     let prepares = format!(
         "{COUNTS}[[service]]\nname = 'server'\nprepare = 'test -e go || sleep {prepare}'\n\
          start = 'sleep {prepare}'\nready = 'true'\n"
     );
-    for (text, word, count) in [(builds, build, 2), (prepares, prepare, 1)] {
+    for (text, word, count) in [(builds, &build, 2), (prepares, &prepare, 1)] {
         let folder = described(&text);
         let path = name(folder.path());
         let run = ["experiment", "run", &path, "--quick"];

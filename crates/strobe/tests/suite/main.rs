@@ -8,6 +8,7 @@ mod archives;
 mod arduino;
 mod avr;
 mod avr_bad_input;
+mod avr_parts;
 mod bad_input;
 #[cfg(target_os = "linux")]
 mod bench;

@@ -44,6 +44,8 @@ pub struct Machine<O: Observer> {
     pub(super) followed_sp: u32,
     pub(super) unsettled: u8,
     pub(super) resets: u64,
+    /// Where each reset begins.
+    pub(super) begin: u32,
     /// A block that was left in the middle, and where it goes on.
     pub(super) resume: Option<(BlockId, usize)>,
     /// Counts are kept apart by who runs; this is who does.
@@ -74,9 +76,15 @@ impl<O: Observer> Machine<O> {
             followed_sp: 0,
             unsettled: 0,
             resets: 0,
+            begin: 0,
             resume: None,
             belongs_to: None,
         }
+    }
+
+    /// Makes each reset begin at this address, as the fuse BOOTRST does with the boot section.
+    pub fn begin_at(&mut self, address: u32) {
+        self.begin = address & self.arch.pc_mask & !1;
     }
 
     /// Cycles since the first reset.

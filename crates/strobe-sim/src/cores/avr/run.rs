@@ -46,6 +46,7 @@ impl<O: Observer> Machine<O> {
         let ram_end = ram.base.wrapping_add(ram.data.len() as u32).wrapping_sub(1);
         let deepest = self.cpu.deepest;
         self.cpu = Cpu::new(self.arch, ram_end as u16);
+        self.cpu.pc = self.begin;
         // What came before a reset counts too; before the first, nothing did.
         if deepest != 0 {
             self.cpu.deepest = deepest;
