@@ -146,7 +146,7 @@ impl Kept {
     /// longer there only what was wanted counts.
     ///
     /// # Errors
-    /// Figures of another board (65).
+    /// Figures of another board, or of none of these firmwares (65).
     pub fn compare(
         &self,
         all: &[(String, Measurement)],
@@ -154,8 +154,9 @@ impl Kept {
         wanted: &dyn Fn(&str) -> bool,
     ) -> anyhow::Result<Compared> {
         let mut out = Comparison::new(threshold);
+        let mut is_any = false;
         for (name, m) in all {
-            let Some(one) = self.firmware.get(name) else {
+            let Some(one) = self.named(name, all, &mut out) else {
                 let text = format!("{name} is not in the baseline: nothing of it was compared");
                 out.findings.push(Finding::new(Severity::Warning, "not-in-baseline", text));
                 continue;
@@ -168,8 +169,38 @@ impl Kept {
                 )));
             }
             out.add(name, &one.benchmark, &figures(m), wanted);
+            is_any = true;
+        }
+        if !is_any {
+            let of = |names: Vec<&String>| {
+                names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+            };
+            return Err(exit::data(format!(
+                "the baseline has figures of {} and none of {}: nothing would be compared; --name \
+                 names a firmware as there",
+                of(self.firmware.keys().collect()),
+                of(all.iter().map(|(name, _)| name).collect())
+            )));
         }
         Ok(out.finish())
+    }
+
+    /// What is kept of a firmware. A single one is the other, whatever its file is called.
+    fn named(
+        &self,
+        name: &str,
+        all: &[(String, Measurement)],
+        out: &mut Comparison,
+    ) -> Option<&One> {
+        let found = self.firmware.get(name);
+        let mut others = self.firmware.iter();
+        let (Some((other, one)), None, [_], None) = (others.next(), others.next(), all, found)
+        else {
+            return found;
+        };
+        let text = format!("the baseline's figures of {other} are taken for those of {name}");
+        out.findings.push(Finding::new(Severity::Note, "other-name", text));
+        Some(one)
     }
 }
 

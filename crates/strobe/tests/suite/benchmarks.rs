@@ -168,6 +168,28 @@ fn baselines_are_kept_and_compared() {
     assert_eq!(m3.code, 65);
 }
 
+/// The build of another branch has another name; where no name is known, nothing is silently equal.
+#[test]
+fn a_baseline_of_one_firmware_is_that_of_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("bench.toml").display().to_string();
+    let change = folder.path().join("change.elf").display().to_string();
+    fs::copy(prebuilt("benched"), &change).unwrap();
+    let bench = |files: &[&str], more: &[&str]| {
+        strobe(&[&["bench"], files, &["--filter", "crc16"], more].concat())
+    };
+    assert_eq!(bench(&[&prebuilt("benched")], &["--save", &kept]).code, 0);
+    let same = bench(&[&change], &["--baseline", &kept]);
+    assert_eq!(same.code, 0, "{}", same.stderr);
+    assert!(same.stdout.contains("benched are taken for those of change"), "{}", same.stdout);
+    let text = fs::read_to_string(&kept).unwrap();
+    fs::write(&kept, text.replace("cycles = ", "cycles = 1")).unwrap();
+    let (m3, avr) = (prebuilt("benched-m3"), prebuilt("benched-avr"));
+    let none = bench(&[&m3, &avr], &["--baseline", &kept]);
+    assert_eq!(none.code, 65, "{}", none.stdout);
+    assert!(none.stderr.contains("nothing would be compared"), "{}", none.stderr);
+}
+
 /// The profile adds up to the figure of its row, on every core, and other commands read it.
 #[test]
 fn a_call_is_profiled_from_its_first_instruction_to_its_return() {
