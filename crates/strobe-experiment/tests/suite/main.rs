@@ -36,6 +36,11 @@ fn ended(line: &str) -> Outcome {
     run(&host("test"), &shell(line), &GO_ON)
 }
 
+/// Seconds to sleep that no other suite on this machine uses, so that each counts its own processes.
+fn own(seconds: &str) -> String {
+    format!("{seconds}.{}", std::process::id())
+}
+
 /// Processes whose arguments have that word.
 fn processes(word: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir("/proc").expect("/proc").flatten();

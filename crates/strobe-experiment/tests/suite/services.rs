@@ -8,14 +8,15 @@ use std::time::Duration;
 use strobe_experiment::experiment::Error;
 
 use super::experiments::{carried_out, stopped_by};
-use super::left;
+use super::{left, own};
 
+/// It sleeps for SLEEP seconds.
 const SERVICE: &str = r#"
 question = "does it answer?"
 [[service]]
 name = "one"
 prepare = "echo {one.port} > {one.folder}/port"
-start = "touch {one.folder}/up; sleep 86411"
+start = "touch {one.folder}/up; sleep SLEEP"
 ready = "test -e {one.folder}/up"
 timeout-seconds = 5
 [[variant]]
@@ -28,36 +29,46 @@ run = "test {one.port} -gt 1023"
 quick-seconds = 0.2
 "#;
 
+/// The service with seconds that nobody else sleeps, and these.
+fn service(seconds: &str) -> (String, String) {
+    let word = own(seconds);
+    (SERVICE.replace("SLEEP", &word), word)
+}
+
 #[test]
 fn services_are_up_meanwhile_and_gone_afterwards() {
-    let measurement = carried_out(SERVICE).expect("it gets ready");
+    let (text, word) = service("86411");
+    let measurement = carried_out(&text).expect("it gets ready");
     assert!(!measurement.findings.iter().any(|f| f.code == "failed"), "{:?}", measurement.findings);
-    assert_eq!(left("86411"), 0);
+    assert_eq!(left(&word), 0);
 }
 
 #[test]
 fn a_service_that_ends_or_never_gets_ready_is_no_figure() {
-    let ends = SERVICE.replace("touch {one.folder}/up; sleep 86411", "echo no room >&2; exit 1");
+    let ends = SERVICE.replace("touch {one.folder}/up; sleep SLEEP", "echo no room >&2; exit 1");
     let error = carried_out(&ends).expect_err("it ended").to_string();
     assert!(error.contains("service one") && error.contains("no room"), "{error}");
-    let never = SERVICE.replace("touch {one.folder}/up; sleep 86411", "sleep 86412");
+    let (text, word) = service("86412");
+    let never = text.replace("touch {one.folder}/up; ", "");
     let never = never.replace("timeout-seconds = 5", "timeout-seconds = 1");
     let error = carried_out(&never).expect_err("it is not ready").to_string();
     assert!(error.contains("not ready in time"), "{error}");
-    assert_eq!(left("86412"), 0);
+    assert_eq!(left(&word), 0);
 }
 
 #[test]
 fn a_stop_ends_it_in_order() {
     let stop = AtomicBool::new(true);
-    assert!(matches!(stopped_by(SERVICE, &stop), Err(Error::Stopped)));
-    assert_eq!(left("86411"), 0);
+    let (text, word) = service("86414");
+    assert!(matches!(stopped_by(&text, &stop), Err(Error::Stopped)));
+    assert_eq!(left(&word), 0);
 }
 
 /// Others' counters count by what they grow during a run.
 #[test]
 fn a_services_counters_are_counted_for_each_run() {
     let counted = SERVICE
+        .replace("SLEEP", &own("86415"))
         .replace("touch {one.folder}/up", "echo 40 > {one.folder}/n; touch {one.folder}/up")
         .replace(
             "ready = ",
@@ -89,7 +100,7 @@ fn a_services_counters_are_counted_for_each_run() {
 fn a_service_that_ends_meanwhile_is_named_with_its_last_words() {
     let ends = SERVICE
         .replace(
-            "sleep 86411",
+            "sleep SLEEP",
             "until test -e {one.folder}/full; do sleep 0.01; done; echo No space left >&2; exit 28",
         )
         .replace("test {one.port} -gt 1023", "touch {one.folder}/full; sleep 0.1");
@@ -106,21 +117,22 @@ fn a_service_that_ends_meanwhile_is_named_with_its_last_words() {
 #[test]
 fn a_port_that_was_taken_is_replaced() {
     let folder = tempfile::tempdir().expect("a folder");
-    let own = format!("'{}'", folder.path().display());
-    let taken = SERVICE
+    let shared = format!("'{}'", folder.path().display());
+    let (text, word) = service("86413");
+    let taken = text
         .replace(
             "echo {one.port} > {one.folder}/port",
             &format!(
-                "echo {{one.port}} > {{one.folder}}/port; test -e {own}/taken || {{ echo \
-                 {{one.port}} > {own}/wanted; mv {own}/wanted {own}/port; until test -e \
-                 {own}/taken; do sleep 0.01; done; }}"
+                "echo {{one.port}} > {{one.folder}}/port; test -e {shared}/taken || {{ echo \
+                 {{one.port}} > {shared}/wanted; mv {shared}/wanted {shared}/port; until test -e \
+                 {shared}/taken; do sleep 0.01; done; }}"
             ),
         )
         .replace(
-            "touch {one.folder}/up; sleep 86411",
+            "touch {one.folder}/up; ",
             &format!(
-                "test $(cat {own}/taken) = {{one.port}} && {{ echo in use >&2; exit 1; }}; touch \
-                 {{one.folder}}/up; sleep 86413"
+                "test $(cat {shared}/taken) = {{one.port}} && {{ echo in use >&2; exit 1; }}; touch \
+                 {{one.folder}}/up; "
             ),
         );
     let thief = std::thread::spawn({
@@ -130,7 +142,7 @@ fn a_port_that_was_taken_is_replaced() {
     let measurement = carried_out(&taken).expect("it gets another port");
     assert!(!measurement.findings.iter().any(|f| f.code == "failed"), "{:?}", measurement.findings);
     drop(thief.join().expect("a thief"));
-    assert_eq!(left("86413"), 0);
+    assert_eq!(left(&word), 0);
 }
 
 fn steal(folder: &Path) -> TcpListener {
