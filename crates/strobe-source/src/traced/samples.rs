@@ -1,27 +1,23 @@
 //! Counts samples by address and by who had the core.
 
-use std::collections::hash_map::Entry;
-
 use rustc_hash::FxHashMap;
 use strobe_model::Who;
 
 /// Places kept apart; firmware has fewer instructions, noise does not.
 pub const MOST_PLACES: usize = 1 << 20;
-/// Halfwords of a page.
-const HALFWORDS: usize = 512;
-/// Pages that there may be: half a million instructions, and 2 MB.
-const MOST_PAGES: usize = 1 << 10;
+/// Samples that are counted together.
+const TOGETHER: usize = 1024;
 
 /// Samples by place.
 ///
-/// One is counted for each sample, and what that takes is waiting for memory: so code has counters
-/// side by side, and a table only what does not fit them.
+/// One is counted for each sample, and what that takes is waiting for memory: together, many wait
+/// at once.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
-    /// By the [`key`] of the first address of a page: a counter for each halfword.
-    pages: FxHashMap<u64, Box<[u32; HALFWORDS]>>,
-    /// By [`key`]: what has no page, or is more than its counter holds.
-    others: FxHashMap<u64, u64>,
+    /// By [`key`]: one word to hash and compare.
+    counts: FxHashMap<u64, u64>,
+    /// The last ones, which are not among the counts.
+    recent: Vec<u64>,
     /// Samples for which there was no room.
     beyond: u64,
 }
@@ -29,39 +25,26 @@ pub struct Places {
 impl Places {
     /// One more sample; `who` had the core, if that is known.
     pub(super) fn add(&mut self, pc: u32, who: Option<Who>) {
-        self.add_several(pc, who, 1);
-    }
-
-    fn add_several(&mut self, pc: u32, who: Option<Who>, n: u64) {
-        let counter = self.counter(pc, who);
-        let sum = counter.as_ref().and_then(|counter| counter.checked_add(n.try_into().ok()?));
-        match (counter, sum) {
-            (Some(counter), Some(sum)) => *counter = sum,
-            _ => self.add_elsewhere(key(pc, who), n),
+        self.recent.push(key(pc, who));
+        if self.recent.len() == TOGETHER {
+            self.settle();
         }
     }
 
-    /// What counts the samples of a place, if that is at a halfword and there is room for pages.
-    fn counter(&mut self, pc: u32, who: Option<Who>) -> Option<&mut u32> {
-        let at = pc as usize % (2 * HALFWORDS);
-        if at % 2 != 0 {
-            return None;
-        }
-        let page = key(pc - at as u32, who);
-        let is_full = self.pages.len() == MOST_PAGES;
-        match self.pages.entry(page) {
-            Entry::Occupied(page) => Some(&mut page.into_mut()[at / 2]),
-            Entry::Vacant(_) if is_full => None,
-            Entry::Vacant(page) => Some(&mut page.insert(Box::new([0; HALFWORDS]))[at / 2]),
-        }
+    /// Counts the last samples.
+    fn settle(&mut self) {
+        let mut recent = std::mem::take(&mut self.recent);
+        recent.drain(..).for_each(|key| self.count(key, 1));
+        self.recent = recent;
     }
 
-    fn add_elsewhere(&mut self, key: u64, n: u64) {
-        let is_full = self.others.len() == MOST_PLACES;
-        match self.others.entry(key) {
-            Entry::Occupied(mut count) => *count.get_mut() += n,
-            Entry::Vacant(_) if is_full => self.beyond += n,
-            Entry::Vacant(place) => _ = place.insert(n),
+    fn count(&mut self, key: u64, n: u64) {
+        if let Some(count) = self.counts.get_mut(&key) {
+            *count += n;
+        } else if self.counts.len() < MOST_PLACES {
+            self.counts.insert(key, n);
+        } else {
+            self.beyond += n;
         }
     }
 
@@ -72,25 +55,15 @@ impl Places {
 
     /// Every place with its samples, in order.
     pub(super) fn sorted(&self) -> Vec<(u32, Option<Who>, u64)> {
-        let in_page = |(&key, counters): (&u64, &Box<[u32; HALFWORDS]>)| {
-            let counters = counters.iter().enumerate().filter(|(_, n)| **n > 0);
-            counters
-                .map(move |(i, &n)| (key + ((2 * i as u64) << 32), u64::from(n)))
-                .collect::<Vec<_>>()
-        };
-        let mut all: Vec<_> = self.pages.iter().flat_map(in_page).collect();
-        all.extend(self.others.iter().map(|(&key, &n)| (key, n)));
-        all.sort_unstable();
-        // What was more than a counter holds is there twice.
+        let mut all: Vec<(u64, u64)> = self.counts.iter().map(|(&key, &n)| (key, n)).collect();
+        all.extend(self.recent.iter().map(|&key| (key, 1)));
+        all.sort_unstable_by_key(|(key, _)| *key);
         all.dedup_by(|next, first| {
             let is_same = next.0 == first.0;
             first.1 += if is_same { next.1 } else { 0 };
             is_same
         });
-        let place = |(key, n): (u64, u64)| ((key >> 32) as u32, who(key as u32), n);
-        let mut all: Vec<_> = all.into_iter().map(place).collect();
-        all.sort_unstable();
-        all
+        all.into_iter().map(|(key, n)| ((key >> 32) as u32, who(key as u32), n)).collect()
     }
 
     /// Addresses with their samples.
@@ -98,7 +71,7 @@ impl Places {
     /// For lists of samples that somebody else took: there is nothing else to add up then.
     pub fn of(samples: impl IntoIterator<Item = (u32, u64)>) -> Self {
         let mut places = Places::default();
-        samples.into_iter().for_each(|(pc, n)| places.add_several(pc, None, n));
+        samples.into_iter().for_each(|(pc, n)| places.count(key(pc, None), n));
         places
     }
 }
@@ -150,23 +123,17 @@ mod tests {
         assert_eq!(places.sorted(), all);
     }
 
+    /// Noise has more places than there is room for; no sample is lost.
     #[test]
-    fn more_than_a_counter_holds_is_counted_all_the_same() {
-        let most = u64::from(u32::MAX);
-        let places = Places::of([(4, most), (4, 1), (4, 5), (8, most * most), (8, 1)]);
-        assert_eq!(places.sorted(), [(4, None, most + 6), (8, None, most * most + 1)]);
-    }
-
-    /// Noise all over the address space has no pages, and in the end no room, and none is lost.
-    #[test]
-    fn what_has_no_page_is_counted_elsewhere() {
+    fn what_has_no_room_is_counted() {
         let mut places = Places::default();
-        let pages = (MOST_PAGES + MOST_PLACES + 7) as u32;
-        (0..pages).for_each(|n| places.add(n * 2 * HALFWORDS as u32, None));
-        places.add(0, None);
-        assert_eq!((places.pages.len(), places.others.len()), (MOST_PAGES, MOST_PLACES));
-        assert_eq!(places.beyond(), 7);
+        let n = (MOST_PLACES + 2 * TOGETHER) as u32;
+        (0..n).for_each(|n| places.add(2 * n, None));
+        (0..7).for_each(|_| places.add(0, None));
         let sorted = places.sorted();
-        assert_eq!((sorted.len(), sorted[0]), (MOST_PAGES + MOST_PLACES, (0, None, 2)));
+        assert_eq!(sorted[0], (0, None, 8));
+        let kept: u64 = sorted.iter().map(|(_, _, n)| n).sum();
+        assert_eq!(kept + places.beyond(), u64::from(n) + 7);
+        assert!(sorted.len() <= MOST_PLACES + TOGETHER);
     }
 }
