@@ -45,7 +45,10 @@ pub(super) fn section(record: &Record) -> Option<Section> {
         notes.push(format!("{n} earlier spans that were asked for could not be kept."));
     }
     builder.summary(&kept.overview);
-    builder.worst_cases();
+    if builder.worst_cases() {
+        let note = "Moments (|) are everyone's worst latency, longest run and deepest stack.";
+        notes.push(note.to_owned());
+    }
     let title = "who ran when";
     let mut section = super::section("timeline", title, Content::Timeline(Box::new(builder.out)));
     section.notes = notes;
@@ -148,8 +151,8 @@ impl<'a> Builder<'a> {
         self.detail([cycles.into(), idle, how, latency, waited]);
     }
 
-    /// The worst cases of the whole run, the exact part or not.
-    fn worst_cases(&mut self) {
+    /// The worst cases of the whole run, the exact part or not; whether there are any.
+    fn worst_cases(&mut self) -> bool {
         for (who, what, n, unit, at) in worst_cases(self.record) {
             let track = self.track(Some(who));
             let name = self.out.names.len() as u32;
@@ -159,6 +162,7 @@ impl<'a> Builder<'a> {
             moments.name.push(name);
             moments.at.push(nanoseconds(at.nanoseconds));
         }
+        !self.out.moments.at.is_empty()
     }
 
     fn summary(&mut self, overview: &Overview) {
