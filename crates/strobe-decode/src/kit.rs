@@ -25,7 +25,7 @@ const KIND_AT: usize = 5;
 pub fn values_of(kind: u32) -> Option<usize> {
     Some(match kind {
         1..=3 => 0,
-        4 | 5 | 8..=11 => 1,
+        4 | 5 | 8..=11 | 15 => 1,
         6 => 2,
         12 => 3,
         13 => 4,

@@ -2,6 +2,8 @@
 //! threads, interrupts, functions, memory and transfers. Where something does not fit together it
 //! is counted here and not left out.
 
+use std::collections::BTreeMap;
+
 use crate::Distribution;
 
 /// A trace of events. Times are nanoseconds on the trace's own time line.
@@ -293,6 +295,10 @@ pub struct HeapSeen {
     pub ages: Option<Distribution>,
     /// Where blocks come from, most live bytes first, then most bytes.
     pub sites: Vec<HeapSite>,
+    /// Who takes and frees blocks, the greatest part of the peak first.
+    pub threads: Vec<HeapThread>,
+    /// What threads are called, where the recording itself states it.
+    pub names: BTreeMap<i64, String>,
     /// Something was lost, so blocks may have been freed unseen.
     pub uncertain: bool,
 }
@@ -316,6 +322,29 @@ pub struct HeapSite {
     pub live_bytes: u64,
     /// Live blocks in the middle of the trace and at its end, if they kept growing.
     pub leak: Option<(u64, u64)>,
+}
+
+/// What a thread does with the heap.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HeapThread {
+    /// The thread, if it is known.
+    pub thread: Option<i64>,
+    /// Its part of the heap's peak.
+    pub peak_bytes: u64,
+    /// Blocks it took that are not freed.
+    pub live: u64,
+    /// Their bytes.
+    pub live_bytes: u64,
+    /// Blocks it took.
+    pub allocations: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Blocks it freed.
+    pub frees: u64,
+    /// Of these, blocks that another thread took, as far as both are known.
+    pub frees_of_others: u64,
+    /// Allocations that gave it no block.
+    pub failed: u64,
 }
 
 /// What went over an interface in one direction.

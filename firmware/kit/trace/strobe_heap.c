@@ -35,6 +35,20 @@ __attribute__((always_inline)) static inline uint32_t exception(void)
 
 #define HEAD(kind, state) STROBE_HEAD(kind, (state) << 9 | EXCEPTION())
 
+/* Sets the cycle counter going with the first record, where that is the clock: no source of the program needs to be changed. */
+#if STROBE_TRACE_OVER != STROBE_OVER_ITM && !defined(STROBE_TRACE_CLOCK)
+__attribute__((always_inline)) static inline void start(void)
+{
+    static uint8_t started;
+    if (!started) {
+        started = 1;
+        STROBE_START();
+    }
+}
+#else
+#define start() ((void)0)
+#endif
+
 #if STROBE_HEAP_STACK
 
 /* Where the stack ends, so that nothing behind memory is read: the main stack at what the vector table has for it. A thread's stack lies
@@ -67,34 +81,120 @@ static void send_stack(const uint32_t *at)
     }
 }
 
-/* Interrupts are off for all of it: the records of one call follow one another. */
-static void send(uint32_t head, const uint32_t *words, uint32_t count, struct strobe_heap_caller caller)
+#endif
+
+#if STROBE_HEAP_STACK || defined(STROBE_HEAP_THREAD)
+
+#ifdef __AVR__
+typedef uint8_t interrupts;
+#define INTERRUPTS_OFF "in %0, __SREG__\n\tcli"
+#define INTERRUPTS_AS "out __SREG__, %0"
+#else
+typedef uint32_t interrupts;
+#define INTERRUPTS_OFF "mrs %0, primask\n\tcpsid i"
+#define INTERRUPTS_AS "msr primask, %0"
+#endif
+
+/* Records that must follow one another are sent with interrupts off. */
+__attribute__((always_inline)) static inline interrupts interrupts_off(void)
 {
-    uint32_t before;
-    __asm__ volatile("mrs %0, primask\n\tcpsid i" : "=r"(before) : : "memory");
-    send_stack(caller.stack);
-    strobe_trace_words(head, words, count);
-    __asm__ volatile("msr primask, %0" : : "r"(before) : "memory");
+    interrupts before;
+    __asm__ volatile(INTERRUPTS_OFF : "=r"(before) : : "memory");
+    return before;
 }
 
-#else
-
-#define send(head, words, count, caller) strobe_trace_words(head, words, count)
+__attribute__((always_inline)) static inline void interrupts_as(interrupts before)
+{
+    __asm__ volatile(INTERRUPTS_AS : : "r"(before) : "memory");
+}
 
 #endif
 
-/* Sets the cycle counter going with the first record, where that is the clock: no source of the program needs to be changed. */
-#if STROBE_TRACE_OVER != STROBE_OVER_ITM && !defined(STROBE_TRACE_CLOCK)
-__attribute__((always_inline)) static inline void start(void)
+#ifdef STROBE_HEAP_THREAD
+
+_Static_assert(STROBE_HEAP_THREAD_AGAIN > 0 && STROBE_HEAP_THREAD_AGAIN < 256, "it is counted in a byte");
+
+/* The program's own. */
+uintptr_t STROBE_HEAP_THREAD(void);
+
+/* Who makes a call, asked for with interrupts as they are: an operating system may want them on. In handlers it does not matter. */
+__attribute__((always_inline)) static inline uintptr_t running(void)
 {
-    static uint8_t started;
-    if (!started) {
-        started = 1;
-        STROBE_START();
+    return EXCEPTION() ? 0 : STROBE_HEAP_THREAD();
+}
+
+/* Before a record of a thread, if it is another thread than the last time. */
+__attribute__((always_inline)) static inline void send_thread(uintptr_t now)
+{
+    static uintptr_t last;
+    static uint8_t left;
+    if (EXCEPTION()) {
+        return;
     }
+    if (!left || now != last) {
+        last = now;
+        left = STROBE_HEAP_THREAD_AGAIN;
+        strobe_trace_value(STROBE_HEAD(STROBE_KIND_THREAD, STROBE_HEAP_RUNS), (uint32_t)now);
+    }
+    left--;
+}
+
+void strobe_heap_thread_name(uintptr_t thread, const char *name)
+{
+    uint32_t length = 0;
+    while (name && length < STROBE_HEAP_LONGEST_NAME && name[length]) {
+        length++;
+    }
+    if (!length) {
+        return;
+    }
+    start();
+    interrupts before = interrupts_off();
+    strobe_trace_value(STROBE_HEAD(STROBE_KIND_THREAD, STROBE_HEAP_NAMED + length), (uint32_t)thread);
+    for (uint32_t place = 0, at = 0; at < length; place++) {
+        uint32_t word = 0;
+        for (uint32_t n = 0; n < 4 && at < length; n++) {
+            word |= (uint32_t)(uint8_t)name[at++] << 8 * n;
+        }
+        strobe_trace_value(STROBE_HEAD(STROBE_KIND_THREAD, STROBE_HEAP_LETTERS + place), word);
+    }
+    interrupts_as(before);
+}
+
+#else
+
+#define running() 0u
+#define send_thread(now) ((void)(now))
+
+#endif
+
+/* A record, behind one of its thread if need be: no other thread or handler comes in between. */
+#ifdef STROBE_HEAP_THREAD
+static void send_bare(uint32_t head, const uint32_t *words, uint32_t count)
+{
+    uintptr_t now = running();
+    interrupts before = interrupts_off();
+    send_thread(now);
+    strobe_trace_words(head, words, count);
+    interrupts_as(before);
 }
 #else
-#define start() ((void)0)
+#define send_bare(head, words, count) strobe_trace_words(head, words, count)
+#endif
+
+/* The same with the stack before it. */
+#if STROBE_HEAP_STACK
+static void send(uint32_t head, const uint32_t *words, uint32_t count, struct strobe_heap_caller caller)
+{
+    uintptr_t now = running();
+    interrupts before = interrupts_off();
+    send_thread(now);
+    send_stack(caller.stack);
+    strobe_trace_words(head, words, count);
+    interrupts_as(before);
+}
+#else
+#define send(head, words, count, caller) send_bare(head, words, count)
 #endif
 
 void strobe_heap_allocated(const void *pointer, uint32_t size, struct strobe_heap_caller caller)
@@ -115,7 +215,7 @@ void strobe_heap_resizing(const void *pointer, struct strobe_heap_caller caller)
 {
     start();
     uint32_t words[] = {(uint32_t)(uintptr_t)pointer, ADDRESS(caller.returns_to)};
-    strobe_trace_words(HEAD(STROBE_KIND_FREE, STROBE_HEAP_BEGUN), words, 2);
+    send_bare(HEAD(STROBE_KIND_FREE, STROBE_HEAP_BEGUN), words, 2);
 }
 
 void strobe_heap_resized(const void *before, const void *pointer, uint32_t size, struct strobe_heap_caller caller)

@@ -59,13 +59,13 @@
 #define STROBE_KIND_END 3u
 #define STROBE_KIND_VALUE 4u
 #define STROBE_KIND_SIGNED 5u
-/* One to four bytes of a channel: 8 to 11. */
-#define STROBE_KIND_BYTES 7u
+#define STROBE_KIND_BYTES 7u /* 8 to 11: one to four bytes of a channel */
 /* What strobe_heap.h reports, with so many words each. */
 #define STROBE_KIND_FREE 6u      /* 2: pointer, return address */
 #define STROBE_KIND_ALLOCATE 12u /* 3: pointer, size, return address */
 #define STROBE_KIND_RESIZE 13u   /* 4: pointer, size, return address, the pointer before */
 #define STROBE_KIND_STACK 14u    /* 9: an address, and the words of the stack from there */
+#define STROBE_KIND_THREAD 15u   /* 1: a thread, or a part of its name */
 #define STROBE_MOST_WORDS 9u
 
 /* Ids are 0 to 4094. */

@@ -24,7 +24,7 @@ fn bytes(frames: &[Frame]) -> Vec<u8> {
 }
 
 /// How many values the kinds of records have, as `strobe_trace.h` has it.
-const VALUES: [(u32, usize); 13] = [
+const VALUES: [(u32, usize); 14] = [
     (1, 0),
     (2, 0),
     (3, 0),
@@ -38,6 +38,7 @@ const VALUES: [(u32, usize); 13] = [
     (12, 3),
     (13, 4),
     (14, 9),
+    (15, 1),
 ];
 
 fn any_frame() -> impl Strategy<Value = Frame> {

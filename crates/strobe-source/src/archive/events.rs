@@ -228,7 +228,7 @@ impl<'s> Adding<'s> {
             Meaning::Alloc { thread, address, bytes, requested, callers } => {
                 self.heap.alloc(at, Taken { thread, address, bytes, requested, callers });
             }
-            Meaning::Free { address } => self.heap.free(at, address),
+            Meaning::Free { address } => self.heap.free(at, address, None),
             Meaning::Transfer { interface, direction, starts: true, .. } => {
                 self.transfers.starts(at, interface, direction);
             }

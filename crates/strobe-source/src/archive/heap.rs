@@ -1,9 +1,12 @@
 //! Blocks of the heap, from being taken to being freed.
 
+mod threads;
+
 use std::collections::HashMap;
 
 use strobe_model::{Distribution, HeapSeen, HeapSite};
 
+use self::threads::Threads;
 use super::Names;
 use super::windows::length;
 use crate::growth::{Growth, Life};
@@ -16,6 +19,8 @@ struct Block {
     bytes: u64,
     at: i64,
     site: usize,
+    /// Who took it, in [`Heap::threads`].
+    thread: usize,
     /// In [`Heap::lives`].
     life: usize,
 }
@@ -29,6 +34,7 @@ pub(crate) struct Heap {
     sites: HashMap<Site, usize>,
     all_sites: Vec<HeapSite>,
     callers: Vec<Vec<u32>>,
+    threads: Threads,
     ages: Vec<u64>,
     /// Every block with its site.
     lives: Vec<(usize, i64, Option<i64>, u64)>,
@@ -55,6 +61,7 @@ impl Heap {
     pub(crate) fn alloc(&mut self, at: i64, taken: Taken) {
         if taken.address == 0 {
             self.seen.failed += 1;
+            self.threads.fails(taken.thread);
             return;
         }
         if let Some(old) = self.live.remove(&taken.address) {
@@ -62,19 +69,22 @@ impl Heap {
             self.gone(at, old);
         }
         let bytes = taken.bytes;
+        let thread = self.threads.of(taken.thread);
+        self.threads.takes(thread, bytes);
         let site = self.site(taken.thread, taken.callers);
         let all = &mut self.all_sites[site];
         (all.allocations, all.bytes) = (all.allocations + 1, all.bytes.saturating_add(bytes));
         (all.live, all.live_bytes) = (all.live + 1, all.live_bytes.saturating_add(bytes));
         let life = self.lives.len();
         self.lives.push((site, at, None, bytes));
-        self.live.insert(taken.address, Block { bytes, at, site, life });
+        self.live.insert(taken.address, Block { bytes, at, site, thread, life });
         let seen = &mut self.seen;
         seen.allocations += 1;
         seen.total_bytes = seen.total_bytes.saturating_add(bytes);
         seen.live_bytes = seen.live_bytes.saturating_add(bytes);
         if seen.live_bytes > seen.peak_bytes {
             (seen.peak_bytes, seen.peak_ns) = (seen.live_bytes, Some(at));
+            self.threads.peak();
         }
         if let Some(requested) = taken.requested {
             let sum = seen.requested_bytes.unwrap_or(0).saturating_add(requested);
@@ -98,13 +108,14 @@ impl Heap {
             *gone = Some(at);
         }
         self.seen.live_bytes = self.seen.live_bytes.saturating_sub(block.bytes);
+        self.threads.loses(block.thread, block.bytes);
         let site = &mut self.all_sites[block.site];
         site.live -= 1;
         site.live_bytes = site.live_bytes.saturating_sub(block.bytes);
     }
 
-    /// A block is freed.
-    pub(crate) fn free(&mut self, at: i64, address: u64) {
+    /// A block is freed, by a thread if that is known.
+    pub(crate) fn free(&mut self, at: i64, address: u64, by: Option<i64>) {
         if address == 0 {
             // Which C allows, and does nothing.
             return;
@@ -114,7 +125,9 @@ impl Heap {
             return;
         }
         self.seen.frees += 1;
-        match self.live.remove(&address) {
+        let block = self.live.remove(&address);
+        self.threads.frees(by, block.map(|block| block.thread));
+        match block {
             Some(block) => {
                 self.ages.push(length(block.at, at));
                 self.gone(at, block);
@@ -124,13 +137,14 @@ impl Heap {
     }
 
     /// A call begins to resize a block, which is freed if it succeeds.
-    pub(crate) fn resizing(&mut self, at: i64, address: u64) {
+    pub(crate) fn resizing(&mut self, at: i64, address: u64, by: Option<i64>) {
         match self.live.remove(&address) {
             Some(block) => {
                 self.resizing.insert(address, block);
                 self.seen.live_bytes = self.seen.live_bytes.saturating_sub(block.bytes);
+                self.threads.loses(block.thread, block.bytes);
             }
-            None => self.free(at, address),
+            None => self.free(at, address, by),
         }
     }
 
@@ -140,15 +154,19 @@ impl Heap {
         let old = self.resizing.remove(&before);
         if let Some(block) = old {
             self.seen.live_bytes = self.seen.live_bytes.saturating_add(block.bytes);
+            self.threads.keeps(block.thread, block.bytes);
             self.live.insert(before, block);
         }
         match (taken.address, taken.bytes) {
-            (0, 1..) => self.seen.failed += 1,
-            (0, 0) if old.is_some() => self.free(at, before),
+            (0, 1..) => {
+                self.seen.failed += 1;
+                self.threads.fails(taken.thread);
+            }
+            (0, 0) if old.is_some() => self.free(at, before, taken.thread),
             (0, 0) => {}
             _ => {
                 if old.is_some() {
-                    self.free(at, before);
+                    self.free(at, before, taken.thread);
                 }
                 self.alloc(at, taken);
             }
@@ -193,6 +211,7 @@ impl Heap {
         seen.live = self.live.len() as u64;
         seen.ages = Distribution::of(self.ages);
         seen.sites = self.all_sites;
+        seen.threads = self.threads.finish();
         seen.uncertain = lost;
         Some(seen)
     }

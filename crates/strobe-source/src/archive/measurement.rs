@@ -13,5 +13,5 @@ mod tests;
 
 pub use allocations::allocations;
 pub use events::events;
-pub(crate) use heap::HeapView;
+pub(crate) use heap::{Callers, HeapView};
 pub use published::published;

@@ -160,7 +160,7 @@ impl Drawing<'_> {
                 self.counter("heap in use", self.heap.live_bytes(), at);
             }
             Meaning::Free { address } => {
-                self.heap.free(at, address);
+                self.heap.free(at, address, None);
                 self.counter("heap in use", self.heap.live_bytes(), at);
             }
             Meaning::Transfer { interface, direction, starts: true, .. } => {

@@ -8,6 +8,7 @@
 mod frames;
 mod heap;
 mod reader;
+mod threads;
 mod totals;
 
 use strobe_model::KitWay;

@@ -238,7 +238,7 @@ impl Tracks {
                 self.text(track, bytes.strip_suffix(b"\n").unwrap_or(bytes), now);
             }
             // On the heap's own time line.
-            kit::What::Heap(_) | kit::What::Stack(..) => {}
+            kit::What::Heap(_) | kit::What::Stack(..) | kit::What::Thread(_) => {}
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use strobe_model::measurement::{Measurement, Number, Profile, Trust};
 
-use crate::common::recorded::{profile, recorded, row};
+use crate::common::recorded::{profile, recorded, row, rows};
 use crate::common::{number, prebuilt, strobe};
 
 /// Totals that both have.
@@ -29,6 +29,7 @@ struct Recorded {
 // Its threads go on when the last sample is there.
 const LEAKY: Recorded =
     Recorded { name: "leaky-kit", board: "stm32f070cb", arguments: &["--rtt", "--for", "400ms"] };
+const THREADS: Recorded = Recorded { name: "leaky-kit-threads", ..LEAKY };
 const STACKS: Recorded =
     Recorded { name: "strings-kit-rtt", board: "cortex-m3", arguments: &["--rtt"] };
 const PIN: Recorded = Recorded {
@@ -109,7 +110,7 @@ fn names(profile: &Profile, mut at: Option<u32>) -> Vec<String> {
 /// Every figure that both have is the same: the records are all there.
 #[test]
 fn totals_are_those_of_the_simulation() {
-    for firmware in [LEAKY, STACKS, PIN] {
+    for firmware in [LEAKY, THREADS, STACKS, PIN] {
         let (exact, kit) = (firmware.simulated(), firmware.heap(&[]));
         assert_eq!(totals(&kit), totals(&exact), "{}", firmware.name);
         assert!(totals(&kit).values().all(Option::is_some), "{}", firmware.name);
@@ -126,6 +127,51 @@ fn call_sites_are_those_of_the_simulation() {
     let leaks = kit.table("heap-leaks").expect("a leak");
     let callers = leaks.column("callers").and_then(|column| column.cells[0].text());
     assert_eq!(callers, Some("record_new"));
+}
+
+/// The table by thread, and which thread a call site is of, with the names that the firmware sends.
+#[test]
+fn threads_are_those_of_the_simulation() {
+    let (exact, kit) = (THREADS.simulated(), THREADS.heap(&[]));
+    let threads = rows(&exact, "heap-threads");
+    assert_eq!(rows(&kit, "heap-threads"), threads);
+    assert!(threads.len() > 2 && number(&threads[0]["peak"]) > 0, "{threads:?}");
+    assert_eq!(by_thread(&kit), by_thread(&exact));
+    // Where the firmware sends none, there is one caller.
+    let without = LEAKY.heap(&[]);
+    assert!(without.table("heap-threads").is_none());
+    let sites = without.table("heap-sites").expect("call sites");
+    assert!(sites.column("context").is_some() && sites.column("thread").is_none());
+}
+
+/// Bytes by thread and the function that called the allocator.
+fn by_thread(m: &Measurement) -> BTreeMap<(String, String), i64> {
+    let profile = profile(m, "heap-profile");
+    let values = profile.chains.of("bytes").expect("a measure");
+    let mut sums = BTreeMap::new();
+    for (n, value) in values.values.iter().enumerate() {
+        let label = profile.chains.label[n].map(|label| &profile.labels[label as usize]);
+        let thread = label.map_or("unknown".to_owned(), |of| format!("{} {}", of.key, of.value));
+        let function = names(profile, profile.chains.at[n]).first().cloned().unwrap_or_default();
+        *sums.entry((thread, function)).or_default() += value;
+    }
+    sums
+}
+
+/// What is lost may leave a thread unknown, and never makes it another one.
+#[test]
+fn behind_a_loss_a_thread_is_right_or_unknown() {
+    let exact = by_thread(&THREADS.simulated());
+    let lossy = THREADS.heap(&["--poll-rate", "20"]);
+    let found = by_thread(&lossy);
+    for (who, bytes) in &found {
+        let is_unknown = who.0 == "unknown";
+        assert!(is_unknown || exact.get(who).is_some_and(|all| bytes <= all), "{who:?}: {found:?}");
+    }
+    assert!(found.keys().any(|(thread, _)| thread == "unknown"), "{found:?}");
+    assert!(found.keys().any(|(thread, _)| thread.starts_with("thread ")), "{found:?}");
+    let threads = lossy.section("heap-threads").expect("threads");
+    assert!(threads.notes.iter().any(|note| note.contains("unknown")), "{:?}", threads.notes);
 }
 
 /// With a piece of the stack in each record the host finds all callers.
@@ -195,6 +241,7 @@ fn a_call_costs_what_the_document_states() {
     let document = document.expect("docs/kit.md");
     let rows = [
         (LEAKY, "40ms", "Cortex-M0 | RTT | return address"),
+        (THREADS, "40ms", "Cortex-M0 | RTT | return address, thread"),
         (STACKS, "1ms", "Cortex-M3 | RTT | 32 words of the stack"),
         (PIN, "finished", "Cortex-M4 | ITM | return address"),
     ];

@@ -27,10 +27,20 @@ pub(crate) struct HeapView<'a> {
     pub(crate) unit: Unit,
     /// A moment as a cell.
     pub(crate) since: &'a dyn Fn(Option<i64>) -> Cell,
-    /// What calls are apart by, and the names of those.
-    pub(crate) who: (&'a str, &'a dyn Fn(i64) -> String),
+    /// Who makes the calls.
+    pub(crate) who: Callers<'a>,
     /// Why what is missing may matter.
     pub(crate) uncertain: &'a str,
+}
+
+/// How those who call an allocator are shown.
+pub(crate) struct Callers<'a> {
+    /// The column.
+    pub(crate) title: &'a str,
+    /// What kind of caller one is, and its name.
+    pub(crate) name: &'a dyn Fn(i64) -> (&'static str, String),
+    /// It is known as well who frees.
+    pub(crate) have_frees: bool,
 }
 
 impl HeapView<'_> {
@@ -43,6 +53,10 @@ impl HeapView<'_> {
             measurement.push("heap-profile", "heap: blocks by call chain", profile);
             let sites = Content::Table(self.sites());
             measurement.push("heap-sites", "heap: where blocks come from", sites);
+        }
+        if self.who.have_frees && self.heap.threads.len() > 1 {
+            let threads = Content::Table(self.threads());
+            measurement.push("heap-threads", "heap by thread and handler", threads);
         }
         let ages = [("freed blocks".to_owned(), self.heap.ages.as_ref())];
         let distributions = distributions(&self.unit, ages);
@@ -169,6 +183,40 @@ impl HeapView<'_> {
         table
     }
 
+    /// As those of a simulated run.
+    fn threads(&self) -> Table {
+        let mut table = Table::new(vec![
+            Column::text("kind", "kind").worth(1),
+            Column::text("thread", "thread"),
+            Column::figure("peak", "at the peak", Unit::BYTES).of(self.heap.peak_bytes),
+            Column::figure("live", "live at end", Unit::BYTES),
+            count("live-blocks", "blocks"),
+            Column::figure("bytes", "allocated", Unit::BYTES).of(self.heap.total_bytes),
+            count("blocks", "blocks"),
+            count("freed", "freed"),
+            count("freed-of-others", "of others").worth(2),
+            count("failed", "failed").worth(1),
+        ]);
+        for of in &self.heap.threads {
+            let unknown = ("thread", "(unknown)".to_owned());
+            let (kind, name) = of.thread.map_or(unknown, self.who.name);
+            table.row([
+                kind.into(),
+                name.into(),
+                self.left(of.peak_bytes, Unit::BYTES),
+                self.left(of.live_bytes, Unit::BYTES),
+                self.left(of.live, Unit::COUNT),
+                self.seen(of.bytes, Unit::BYTES).into(),
+                self.seen(of.allocations, Unit::COUNT).into(),
+                self.seen(of.frees, Unit::COUNT).into(),
+                // A block may have been freed and taken by another thread unseen.
+                self.left(of.frees_of_others, Unit::COUNT),
+                self.seen(of.failed, Unit::COUNT).into(),
+            ]);
+        }
+        table
+    }
+
     fn sites(&self) -> Table {
         let heap = self.heap;
         let mut table = Table::new(vec![
@@ -176,7 +224,7 @@ impl HeapView<'_> {
             Column::figure("live-bytes", "bytes in use", Unit::BYTES).of(heap.live_bytes),
             count("allocations", "allocated"),
             Column::figure("bytes", "bytes allocated", Unit::BYTES).of(heap.total_bytes),
-            Column::text(self.who.0, self.who.0),
+            Column::text(self.who.title, self.who.title),
             Column::text("callers", "called by"),
         ]);
         for site in &heap.sites {
@@ -185,7 +233,7 @@ impl HeapView<'_> {
                 self.left(site.live_bytes, Unit::BYTES),
                 self.seen(site.allocations, Unit::COUNT).into(),
                 self.seen(site.bytes, Unit::BYTES).into(),
-                site.thread.map(|thread| (self.who.1)(thread)).into(),
+                site.thread.map(|thread| (self.who.name)(thread).1).into(),
                 callers(site).into(),
             ]);
         }
@@ -224,8 +272,8 @@ impl HeapView<'_> {
             let names = site.names.iter().map(Option::as_deref).chain(std::iter::repeat(None));
             let frames: Vec<_> = site.callers.iter().map(String::as_str).zip(names).collect();
             let at = chains.stack(&frames);
-            let label = site.thread.map(|thread| (self.who.1)(thread));
-            let label = label.map(|name| chains.label(self.who.0, name));
+            let label = site.thread.map(|thread| (self.who.name)(thread));
+            let label = label.map(|(kind, name)| chains.label(kind, name));
             chains.profile.chains.at.push(at);
             chains.profile.chains.label.push(label);
             let values = [site.live_bytes, site.live, site.bytes, site.allocations];
@@ -254,7 +302,7 @@ struct Chains {
     functions: HashMap<String, u32>,
     locations: HashMap<String, u32>,
     stacks: HashMap<(Option<u32>, u32), u32>,
-    labels: HashMap<String, u32>,
+    labels: HashMap<(String, String), u32>,
 }
 
 impl Chains {
@@ -299,7 +347,7 @@ impl Chains {
 
     fn label(&mut self, key: &str, value: String) -> u32 {
         let next = self.labels.len() as u32;
-        let label = *self.labels.entry(value.clone()).or_insert(next);
+        let label = *self.labels.entry((key.to_owned(), value.clone())).or_insert(next);
         if label == next {
             self.profile.labels.push(Label { key: key.to_owned(), value });
         }

@@ -3,7 +3,7 @@
 use strobe_model::measurement::{Address, Column, Content, Measurement, Quantity, Table, Unit};
 
 use super::events::About;
-use super::heap::HeapView;
+use super::heap::{Callers, HeapView};
 use crate::measuring::count;
 
 /// Adds the sections.
@@ -14,7 +14,11 @@ pub(super) fn push(measurement: &mut Measurement, about: &About) {
             heap,
             unit: Unit::NANOSECONDS,
             since: &|at| about.since(at),
-            who: ("thread", &|thread| about.thread(thread, None)),
+            who: Callers {
+                title: "thread",
+                name: &|thread| ("thread", about.thread(thread, None)),
+                have_frees: false,
+            },
             uncertain: "events were lost, allocations or frees among them perhaps",
         };
         view.push(measurement);

@@ -139,6 +139,8 @@ pub(crate) fn events() -> EventsReport {
                 live_bytes: 64,
                 leak: None,
             }],
+            threads: Vec::new(),
+            names: Default::default(),
             uncertain: true,
         }),
         transfers: vec![TransferSeen {

@@ -10,7 +10,8 @@ use strobe_decode::kit::MOST_VALUES;
 use strobe_model::{HeapSeen, TimeBase};
 use strobe_symbols::{Firmware, StackWindow};
 
-use super::reader::{HeapCall, HeapWhat};
+use super::reader::{HeapCall, HeapWhat, ThreadWhat};
+use super::threads::Threads;
 use crate::archive::{Heap, Names, NoNames, Taken};
 
 /// Calls that are kept, as of a simulated run.
@@ -36,6 +37,8 @@ struct Call {
     call: HeapCall,
     /// In [`Calls::places`].
     place: u32,
+    /// The thread that ran, in [`Calls::threads`], if it is known.
+    thread: Option<u32>,
 }
 
 /// What was reported.
@@ -49,6 +52,7 @@ pub(super) struct Calls {
     pending: (u32, Vec<u8>),
     /// Calls that are not kept.
     missed: u64,
+    threads: Threads,
     /// Records before the first are missing.
     late: bool,
 }
@@ -59,9 +63,15 @@ impl Calls {
         self.late = true;
     }
 
-    /// Records are missing: a stack may be incomplete.
+    /// Records are missing: a stack may be incomplete, and another thread may run.
     pub fn lost(&mut self) {
         self.pending = Default::default();
+        self.threads.lost();
+    }
+
+    /// Which thread makes the calls that follow, or what one is called.
+    pub fn thread(&mut self, what: ThreadWhat) {
+        self.threads.take(what);
     }
 
     /// Words of the stack from an address on.
@@ -91,7 +101,8 @@ impl Calls {
         if place == next {
             self.kept += bytes;
         }
-        self.calls.push(Call { at, call, place });
+        let thread = self.threads.current();
+        self.calls.push(Call { at, call, place, thread });
     }
 
     /// What became of the heap, in nanoseconds or, where they are not known, in ticks; `lost`
@@ -118,9 +129,9 @@ impl Calls {
         }
         let mut heap = Heap::default();
         for (n, all @ Call { call, place, .. }) in self.calls.iter().enumerate() {
-            let at = time(n, all);
+            let (at, who) = (time(n, all), self.who(all));
             let taken = |pointer: u32, size: u32| Taken {
-                thread: Some(call.exception.into()),
+                thread: who,
                 address: pointer.into(),
                 bytes: size.into(),
                 requested: None,
@@ -131,8 +142,8 @@ impl Calls {
                 // Which may return 0 for nothing.
                 HeapWhat::Allocated { pointer: 0, size: 0 } => {}
                 HeapWhat::Allocated { pointer, size } => heap.alloc(at, taken(pointer, size)),
-                HeapWhat::Freed(pointer) => heap.free(at, pointer.into()),
-                HeapWhat::Resizing(pointer) => heap.resizing(at, pointer.into()),
+                HeapWhat::Freed(pointer) => heap.free(at, pointer.into(), who),
+                HeapWhat::Resizing(pointer) => heap.resizing(at, pointer.into(), who),
                 HeapWhat::Resized { before, pointer, size } => {
                     heap.resized(at, before.into(), taken(pointer, size));
                 }
@@ -146,7 +157,17 @@ impl Calls {
         if times.local == 0 {
             (seen.peak_ns, seen.ages) = (None, None);
         }
+        seen.names = self.threads.names(firmware);
         Some(seen)
+    }
+
+    /// Who made a call: an exception by its number, or a thread. Where none is ever reported, all
+    /// of them are 0.
+    fn who(&self, call: &Call) -> Option<i64> {
+        match call.call.exception {
+            0 if self.threads.are_known() => call.thread.map(Threads::number),
+            exception => Some(exception.into()),
+        }
     }
 
     /// Whether an allocation is one that another allocator makes for its own caller, as a `calloc`
@@ -156,7 +177,7 @@ impl Calls {
             return false;
         };
         let same = matches!(next.call.what, HeapWhat::Allocated { pointer: p, .. } if p == pointer);
-        pointer != 0 && same && this.call.exception == next.call.exception
+        pointer != 0 && same && self.who(this) == self.who(next)
     }
 }
 
@@ -175,6 +196,11 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use strobe_decode::kit::Values;
+    use strobe_model::HeapThread;
+
+    use super::super::reader::{Numbers, What};
     use super::*;
 
     fn call(what: HeapWhat) -> HeapCall {
@@ -228,5 +254,124 @@ mod tests {
         assert!(seen(&leaking, false).sites[0].leak.is_some());
         let heap = seen(&leaking, true);
         assert!(heap.uncertain && heap.sites[0].leak.is_none());
+    }
+
+    /// A loss leaves the calls behind it without a thread, until one is reported again.
+    #[test]
+    fn calls_have_the_thread_that_was_reported_last() {
+        let mut all = Calls::default();
+        let mut at = 0;
+        let mut add = |all: &mut Calls, exception, what| {
+            at += 1;
+            all.add(HeapCall { exception, ..call(what) }, at);
+        };
+        all.thread(ThreadWhat::Runs(0x2000_0100));
+        add(&mut all, 0, allocated(0x100, 10));
+        add(&mut all, 0, allocated(0x200, 20));
+        add(&mut all, 15, allocated(0x300, 40));
+        all.thread(ThreadWhat::Runs(0x2000_0200));
+        add(&mut all, 0, HeapWhat::Freed(0x100));
+        all.lost();
+        add(&mut all, 0, allocated(0x400, 80));
+        add(&mut all, 0, HeapWhat::Freed(0x200));
+        add(&mut all, 15, HeapWhat::Freed(0x300));
+        all.thread(ThreadWhat::Runs(0x2000_0100));
+        add(&mut all, 0, HeapWhat::Freed(0x400));
+        let heap = all.finish(None, &TimeBase::default(), true).expect("a heap");
+        let name = |thread: Option<i64>| match thread {
+            Some(number) => heap.names.get(&number).cloned().unwrap_or(number.to_string()),
+            None => "unknown".to_owned(),
+        };
+        let mut figures: Vec<_> = heap.threads.iter().collect();
+        figures.sort_by_key(|of| of.bytes);
+        let figures: Vec<_> = figures
+            .iter()
+            .map(|of| (name(of.thread), of.bytes, of.peak_bytes, of.frees, of.frees_of_others))
+            .collect();
+        let expected = [
+            ("0x20000200", 0, 0, 1, 1),
+            ("0x20000100", 30, 20, 1, 0),
+            ("15", 40, 40, 1, 0),
+            ("unknown", 80, 80, 1, 0),
+        ];
+        let expected = expected.map(|(name, a, b, c, d)| (name.to_owned(), a, b, c, d));
+        assert_eq!(figures, expected);
+    }
+
+    /// What the kit sends for calls of some threads: a record of a thread before its calls where it
+    /// is another one than before, and every so many records.
+    fn sent(calls: &[(u32, u16)]) -> Vec<(u32, Values)> {
+        let mut records = Vec::new();
+        let mut send = |kind: u32, id: u32, words: &[u32]| {
+            let head = kind << 28 | id << 16 | records.len() as u32;
+            records.push((head, words.iter().copied().collect()));
+        };
+        let mut last = (0, 0);
+        for (pointer, &(thread, exception)) in (1..).zip(calls) {
+            if exception == 0 {
+                if last.1 == 0 || last.0 != thread {
+                    last = (thread, 5);
+                    send(15, 0, &[thread]);
+                }
+                last.1 -= 1;
+            }
+            send(12, exception.into(), &[pointer, 1, 0x101]);
+        }
+        records
+    }
+
+    /// A thread, and the exception that is active.
+    fn any_call() -> impl Strategy<Value = (u32, u16)> {
+        (7..10_u32, prop::sample::select(vec![0, 0, 15]))
+    }
+
+    proptest! {
+        /// Whatever is lost, no call is another thread's; and nothing is unknown for long.
+        #[test]
+        fn a_thread_is_right_or_unknown(
+            calls in prop::collection::vec(any_call(), 1..60),
+            kept in prop::collection::vec(prop::bool::weighted(0.8), 200),
+        ) {
+            let (mut all, mut numbers) = (Calls::default(), Numbers::default());
+            let mut since = None;
+            for ((head, values), kept) in sent(&calls).into_iter().zip(&kept) {
+                if !kept {
+                    continue;
+                }
+                let record = numbers.take(head, values).expect("a record");
+                if record.lost > 0 {
+                    all.lost();
+                    since = Some(0);
+                }
+                match record.what {
+                    What::Heap(call) => all.add(call, 0),
+                    What::Thread(what) => all.thread(what),
+                    _ => {}
+                }
+                if all.threads.current().is_none() && head >> 28 == 12 && head >> 16 & 0xfff == 0 {
+                    since = since.map(|n| n + 1);
+                    prop_assert!(since.is_none_or(|n| n <= 5));
+                }
+            }
+            let names = all.threads.names(None);
+            for call in &all.calls {
+                let HeapWhat::Allocated { pointer, .. } = call.call.what else { continue };
+                let (thread, exception) = calls[pointer as usize - 1];
+                match all.who(call) {
+                    Some(number) if exception > 0 => prop_assert_eq!(number, i64::from(exception)),
+                    // Where all records of threads are lost, it is not known that there are any.
+                    Some(0) => prop_assert!(names.is_empty()),
+                    Some(number) => prop_assert_eq!(&names[&number], &format!("{thread:#010x}")),
+                    None => prop_assert!(kept.contains(&false)),
+                }
+            }
+            // By thread or all together, it is the same.
+            if let Some(heap) = all.finish(None, &TimeBase::default(), true) {
+                let sum = |of: fn(&HeapThread) -> u64| heap.threads.iter().map(of).sum::<u64>();
+                prop_assert_eq!(sum(|of| of.allocations), heap.allocations);
+                prop_assert_eq!(sum(|of| of.live_bytes), heap.live_bytes);
+                prop_assert_eq!(sum(|of| of.peak_bytes), heap.peak_bytes);
+            }
+        }
     }
 }

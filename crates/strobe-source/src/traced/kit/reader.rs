@@ -19,7 +19,33 @@ pub enum What {
     Heap(HeapCall),
     /// Words of the stack from an address on, one to eight of these: what follows was called there.
     Stack(u32, [u32; 8], usize),
+    /// Which thread makes the calls of allocators that follow, or what one is called.
+    Thread(ThreadWhat),
 }
+
+/// What is reported of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThreadWhat {
+    /// The thread of this handle runs.
+    Runs(u32),
+    /// It has a name of so many bytes, which follow.
+    Named {
+        /// The thread's handle.
+        handle: u32,
+        /// At most [`LONGEST_NAME`].
+        length: usize,
+    },
+    /// Four bytes of that name, or its last ones.
+    Letters {
+        /// Which four, from 0.
+        place: usize,
+        /// The bytes; zeros behind the name.
+        bytes: [u8; 4],
+    },
+}
+
+/// Bytes of a thread's name.
+const LONGEST_NAME: usize = 32;
 
 /// A call of an allocator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +190,20 @@ fn what(head: u32, values: Values) -> Option<What> {
             let count = (head >> 16 & 0xfff) as usize;
             What::Stack(*address, words.try_into().ok()?, Some(count).filter(|n| *n <= 8)?)
         }
+        15 => What::Thread(thread((head >> 16 & 0xfff) as usize, value()?)?),
         _ => What::Heap(heap(head, &values)?),
+    })
+}
+
+/// As `strobe_heap.h` has it.
+fn thread(id: usize, word: u32) -> Option<ThreadWhat> {
+    Some(match (id >> 8, id & 0xff) {
+        (0, 0) => ThreadWhat::Runs(word),
+        (1, length @ 1..=LONGEST_NAME) => ThreadWhat::Named { handle: word, length },
+        (2, place) if place < LONGEST_NAME / 4 => {
+            ThreadWhat::Letters { place, bytes: word.to_le_bytes() }
+        }
+        _ => return None,
     })
 }
 
@@ -267,6 +306,23 @@ mod tests {
             let mut reader = Reader::new(30);
             (0..9).for_each(|word| _ = reader.take(31, 4, word));
             assert_eq!(reader.take(30, 4, head(14, count, 0)).is_some(), is_one);
+        }
+    }
+
+    #[test]
+    fn a_thread_or_its_name_is_a_word() {
+        let what = |id| {
+            let mut reader = Reader::new(30);
+            reader.take(31, 4, 0x6f64_6e75);
+            reader.take(30, 4, head(15, id, 0)).map(|record| record.what)
+        };
+        assert_eq!(what(0), Some(What::Thread(ThreadWhat::Runs(0x6f64_6e75))));
+        let named = ThreadWhat::Named { handle: 0x6f64_6e75, length: 32 };
+        assert_eq!(what(0x120), Some(What::Thread(named)));
+        let letters = ThreadWhat::Letters { place: 7, bytes: *b"undo" };
+        assert_eq!(what(0x207), Some(What::Thread(letters)));
+        for unknown in [1, 0x100, 0x121, 0x208, 0x300, 0xfff] {
+            assert_eq!(what(unknown), None, "{unknown:#x}");
         }
     }
 }

@@ -69,6 +69,7 @@ impl Totals {
             }
             What::Heap(call) => self.heap.add(call, now.1),
             What::Stack(address, words, count) => self.heap.stack(address, &words, count),
+            What::Thread(what) => self.heap.thread(what),
         }
     }
 

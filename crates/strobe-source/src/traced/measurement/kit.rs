@@ -5,7 +5,7 @@ use strobe_model::{Kit, KitWay, TimeBase, Traced, exception_name};
 
 use super::events::{Series, series, some};
 use super::ports::text;
-use crate::archive::measurement::HeapView;
+use crate::archive::measurement::{Callers, HeapView};
 
 use super::{distributions, extremes, unit};
 
@@ -25,19 +25,35 @@ pub(super) fn sections(traced: &Traced, out: &mut Measurement) {
 fn heap(kit: &Kit, times: &TimeBase, out: &mut Measurement) {
     let Some(heap) = &kit.heap else { return };
     let is_timed = times.tick_cycles.is_some() && times.core_hz.is_some();
-    let name = |number: i64| match u16::try_from(number) {
-        Ok(0) => "threads".to_owned(),
-        Ok(number) => exception_name(number),
-        Err(_) => number.to_string(),
+    let are_threads_known = !heap.names.is_empty();
+    // Else threads are one caller.
+    let (title, thread, handler) = match are_threads_known {
+        true => ("thread", "thread", "handler"),
+        false => ("context", "context", "context"),
+    };
+    let name = |number: i64| match (u16::try_from(number), heap.names.get(&number)) {
+        (_, Some(name)) => (thread, name.clone()),
+        (Ok(0), _) => (thread, "threads".to_owned()),
+        (Ok(number), _) => (handler, exception_name(number)),
+        (Err(_), _) => (thread, number.to_string()),
     };
     let view = HeapView {
         heap,
         unit: if is_timed { Unit::NANOSECONDS } else { unit(times) },
         since: &|at| at.map_or(Cell::Empty, Cell::from),
-        who: ("context", &name),
+        who: Callers { title, name: &name, have_frees: true },
         uncertain: "records of the kit are missing, of allocations or frees perhaps",
     };
     view.push(out);
+    let threads = out.sections.iter_mut().find(|section| section.id == "heap-threads");
+    if let Some(section) = threads.filter(|_| are_threads_known && kit.losses > 0) {
+        section.notes.push(
+            "Behind missing records the thread is unknown until the next record of one. A thread \
+             that began where they are missing may have the name of the one before with its \
+             handle."
+                .to_owned(),
+        );
+    }
 }
 
 fn summary(kit: &Kit, out: &mut Measurement) {
