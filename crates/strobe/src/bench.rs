@@ -3,6 +3,7 @@
 
 mod baseline;
 mod firmware;
+mod names;
 mod reports;
 
 use std::path::{Path, PathBuf};
@@ -361,7 +362,13 @@ fn variants(args: &Args) -> anyhow::Result<Vec<Variant>> {
         if arguments.is_empty() {
             return Err(exit::usage("there is no command beside --vs"));
         }
-        let command = Command { arguments: arguments.to_vec(), ..Command::default() };
+        let command = match arguments {
+            // Quoted as for a shell; no program is called so.
+            [line] if line.contains(char::is_whitespace) && !Path::new(line).exists() => {
+                Command::line(line)
+            }
+            _ => Command { arguments: arguments.to_vec(), ..Command::default() },
+        };
         commands.push((arguments.join(" "), command));
     }
     if let [(only, _)] = &commands[..]
@@ -390,25 +397,12 @@ fn variants(args: &Args) -> anyhow::Result<Vec<Variant>> {
         let (names, n) = (args.name.len(), commands.len());
         return Err(exit::usage(format!("{names} of --name for {n} commands")));
     }
-    let named = commands.into_iter().enumerate().map(|(n, (line, command))| Variant {
-        name: args.name.get(n).cloned().unwrap_or_else(|| short(&line)),
-        command,
-    });
-    let named: Vec<Variant> = named.collect();
-    let mut names: Vec<&String> = named.iter().map(|variant| &variant.name).collect();
-    names.sort();
-    if names.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(exit::usage("two commands have one name; name them with --name"));
-    }
-    Ok(named)
-}
-
-/// A name that fits into a table.
-fn short(line: &str) -> String {
-    const MOST: usize = 32;
-    if line.chars().count() <= MOST {
-        return line.to_owned();
-    }
-    let start: String = line.chars().take(MOST - 3).collect();
-    format!("{start}...")
+    let lines = commands.iter().map(|(line, _)| line.as_str());
+    let names = match args.name.is_empty() {
+        true => names::of(&lines.collect::<Vec<_>>()),
+        false if names::all_differ(&args.name) => args.name.clone(),
+        false => return Err(exit::usage("two commands have one name")),
+    };
+    let named = names.into_iter().zip(commands);
+    Ok(named.map(|(name, (_, command))| Variant { name, command }).collect())
 }

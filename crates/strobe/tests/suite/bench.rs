@@ -63,7 +63,7 @@ pub fn signal(child: &Child, name: &str) {
 fn wrong_arguments_are_refused_before_anything_runs() {
     let wrong: [(&[&str], &str); 9] = [
         (&["true"], "two commands or more"),
-        (&["true", "true"], "one name"),
+        (&["--name", "a", "--name", "a", "true", "true"], "one name"),
         (&["", "true"], "a command is empty"),
         (&["--", "true", "--vs"], "no command beside --vs"),
         (&["--name", "a", "true", "false"], "1 of --name for 2 commands"),
@@ -77,6 +77,16 @@ fn wrong_arguments_are_refused_before_anything_runs() {
         assert_eq!((ran.code, ran.stdout.as_str()), (64, ""), "{arguments:?}");
         assert!(ran.stderr.contains(words), "{arguments:?}: {}", ran.stderr);
     }
+}
+
+/// As one would write it for a shell or another tool: quoted behind `--`, or the same thing twice.
+#[test]
+fn quoted_commands_behind_dashes_run_and_the_same_twice_is_numbered() {
+    let line = "test 1 = 1";
+    let ran = strobe(&["bench", "--rounds", "3", "--", line, "--vs", line]);
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    assert!(ran.stdout.contains("test 1 = 1 (2)"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("fails"), "{}", ran.stdout);
 }
 
 #[test]
