@@ -17,6 +17,16 @@ use crate::kernel::device::Size;
 /// Calls kept of one run; a million takes about a hundred megabytes.
 pub const MOST_CALLS: usize = 4 << 20;
 
+/// Addresses that [`Allocators::function_at`] distinguishes at once.
+const NEAR: usize = 1024;
+
+/// The bit of a function's address.
+#[inline]
+fn place(address: u32) -> (usize, u64) {
+    let bit = (address >> 1) as usize % NEAR;
+    (bit / 64, 1 << (bit % 64))
+}
+
 /// Stands for "none" in indices.
 const NONE: u32 = u32::MAX;
 
@@ -36,12 +46,32 @@ pub struct Entry {
     pub pool: Option<PoolRule>,
     /// It passes on what it is asked for: what it calls is seen as called by its own caller.
     pub passes: bool,
+    /// Which allocator's it is.
+    pub heap: u32,
+    /// The argument that points to the block that it frees or resizes.
+    pub pointer: Option<u8>,
+    /// What a call of it is that another allocator's call makes.
+    pub inside: Inside,
+}
+
+/// What a call is that an allocator makes itself, as that of `_malloc_r` in `malloc`. Such calls are
+/// as many as those of the firmware, so what is known of them beforehand is only counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inside {
+    /// Something to be seen.
+    Kept,
+    /// How the outer call gets its block: the usable size may be known here only.
+    Makes,
+    /// How the outer call frees its block, if it is the same one of the same allocator.
+    Frees,
 }
 
 impl Entry {
     /// A function that is only observed.
     pub fn at(address: u32) -> Self {
-        Entry { address, usable: None, out: None, pool: None, passes: false }
+        let (pointer, inside) = (None, Inside::Kept);
+        let (usable, out, pool, passes) = (None, None, None, false);
+        Entry { address, usable, out, pool, passes, heap: 0, pointer, inside }
     }
 }
 
@@ -168,6 +198,8 @@ pub struct Log {
     pub chains: Vec<Link>,
     /// Calls that are not here: there were too many, or the stack was too deep to follow.
     pub missed: u64,
+    /// Calls that are not here because the call that they were made within has all of them.
+    pub nested: u64,
     /// Resets of the chip, which empty its heaps: calls begun before, and the cycle.
     pub resets: Vec<(u32, u64)>,
     order: Vec<u32>,
@@ -219,6 +251,8 @@ pub(super) struct Open {
     pub(super) depth: usize,
     /// Of a function that passes on what it is asked for, the chain that led to it.
     passes: Option<u32>,
+    /// It is part of that call, and this function's.
+    part: Option<u32>,
 }
 
 /// The innermost call that is one of an allocator.
@@ -269,9 +303,13 @@ pub struct Standing {
 pub struct Allocators {
     /// First instructions, sorted, with the entry's index.
     by_address: Vec<(u32, u32)>,
+    /// A bit for each address by its lower bits: most functions are none of them.
+    near: [u64; NEAR / 64],
     entries: Vec<Entry>,
     /// What was seen.
     pub log: Log,
+    /// Blocks of calls that are part of a call: that call, what they returned, the usable size.
+    parts: Vec<(u32, u32, u32)>,
     links: HashMap<Link, u32>,
     /// The chain looked up last, outermost first, with the index of each link.
     path: Vec<(Link, u32)>,
@@ -301,10 +339,17 @@ impl Allocators {
         // Of several names of one function the first counts.
         by_address.sort_unstable();
         by_address.dedup_by_key(|(address, _)| *address);
+        let mut near = [0; NEAR / 64];
+        for (address, _) in &by_address {
+            let (word, bit) = place(*address);
+            near[word] |= bit;
+        }
         Allocators {
             by_address,
+            near,
             entries,
             log: Log::default(),
+            parts: Vec::new(),
             links: HashMap::new(),
             path: Vec::new(),
             inspector: None,
@@ -315,6 +360,10 @@ impl Allocators {
     /// The function that begins at an address.
     #[inline]
     pub fn function_at(&self, address: u32) -> Option<u32> {
+        let (word, bit) = place(address);
+        if self.near[word] & bit == 0 {
+            return None;
+        }
         let found = self.by_address.binary_search_by_key(&(address & !1), |(start, _)| *start);
         found.ok().map(|at| self.by_address[at].1)
     }
@@ -328,24 +377,31 @@ impl Allocators {
         open: &mut Vec<Open>,
         bus: &Bus,
     ) {
+        let Entered { from, mut arguments, who, now, depth } = *entered;
+        let within = innermost(open);
+        let outer = within.filter(|call| *call != NONE);
+        if let Some(call) = outer
+            && self.is_part(call, function, &arguments)
+        {
+            self.log.nested += 1;
+            open.push(Open { call, depth, passes: None, part: Some(function) });
+            return;
+        }
         if self.log.calls.len() >= MOST_CALLS {
             self.log.missed += 1;
             return;
         }
-        let Entered { from, mut arguments, who, now, depth } = *entered;
         let Some(entry) = self.entries.get(function as usize).copied() else { return };
         if let Some(pool) = entry.pool {
             pool.apply(&mut arguments, bus);
         }
-        let within = innermost(open);
-        let outer = within.filter(|call| *call != NONE);
         // What a call that is kept does inside is kept with it.
         if outer.is_none()
             && !entry.passes
             && let Some(filter) = &mut self.filter
             && !filter.wants(self.log.calls.len() as u32, function, &arguments, within.is_some())
         {
-            open.push(Open { call: NONE, depth, passes: None });
+            open.push(Open { call: NONE, depth, passes: None, part: None });
             return;
         }
         // What an allocator calls itself is called from where it is.
@@ -356,13 +412,53 @@ impl Allocators {
             (None, None) => self.chain(callers, from),
         };
         if entry.passes {
-            open.push(Open { call: NONE, depth, passes: Some(chain) });
+            open.push(Open { call: NONE, depth, passes: Some(chain), part: None });
             return;
         }
         let call = self.log.begin(function, arguments, who, outer, now);
         self.log.calls[call as usize].chain = chain;
         self.inspect(Moment::Begin(call));
-        open.push(Open { call, depth, passes: None });
+        open.push(Open { call, depth, passes: None, part: None });
+    }
+
+    /// Whether a call of a function is how the call that it is made within works.
+    fn is_part(&self, outer: u32, function: u32, arguments: &[u32; 4]) -> bool {
+        let Some(entry) = self.entries.get(function as usize) else { return false };
+        if entry.inside == Inside::Kept || self.inspector.is_some() {
+            return false;
+        }
+        if entry.inside == Inside::Makes {
+            return true;
+        }
+        let Some(outer) = self.log.calls.get(outer as usize) else { return false };
+        let Some(other) = self.entries.get(outer.function as usize) else { return false };
+        let block =
+            |entry: &Entry, arguments: &[u32; 4]| Some(arguments[usize::from(entry.pointer? & 3)]);
+        let freed = block(entry, arguments);
+        entry.heap == other.heap && freed.is_some() && freed == block(other, &outer.arguments)
+    }
+
+    /// A call has returned that is part of another one.
+    fn part_returned(&mut self, (call, function): (u32, u32), result: u32, bus: &Bus) {
+        let rule = |function: u32| self.entries.get(function as usize)?.usable;
+        let outer = self.log.calls.get(call as usize).and_then(|call| rule(call.function));
+        // By the same rule that call shows it itself.
+        let usable = rule(function).filter(|rule| result != 0 && Some(*rule) != outer);
+        if let Some(usable) = usable.and_then(|rule| rule.read(result, bus)) {
+            self.parts.push((call, result, usable));
+        }
+    }
+
+    /// The usable size of a call's block as its parts had it, which are no more.
+    fn usable_of_parts(&mut self, call: u32, block: u32) -> Option<u32> {
+        if self.parts.is_empty() {
+            return None;
+        }
+        let mut parts = self.parts.iter().rev();
+        let found = parts.find(|(of, result, _)| *of == call && *result == block);
+        let usable = found.map(|(.., usable)| *usable);
+        self.parts.retain(|(of, ..)| *of != call);
+        usable
     }
 
     /// Calls whose frame has been popped have returned.
@@ -375,6 +471,10 @@ impl Allocators {
         open: &mut Vec<Open>,
     ) {
         while let Some(top) = open.pop_if(|top| top.depth > depth) {
+            if let Some(function) = top.part {
+                self.part_returned((top.call, function), result, bus);
+                continue;
+            }
             let Some(call) = self.log.calls.get(top.call as usize) else { continue };
             let Some(entry) = self.entries.get(call.function as usize) else { continue };
             let result = match entry.out {
@@ -383,6 +483,8 @@ impl Allocators {
             };
             let usable =
                 entry.usable.filter(|_| result != 0).and_then(|rule| rule.read(result, bus));
+            let of_parts = self.usable_of_parts(top.call, result);
+            let usable = usable.or(of_parts);
             self.log.end(top.call, End::Returned { result, usable, cycle: now });
             self.inspect(Moment::End(top.call));
             if let Some(filter) = &mut self.filter
@@ -397,6 +499,10 @@ impl Allocators {
     /// Calls deeper than so many frames will not return.
     pub(super) fn abandoned(&mut self, depth: usize, now: u64, open: &mut Vec<Open>) {
         while let Some(top) = open.pop_if(|top| top.depth > depth) {
+            if top.part.is_some() {
+                continue;
+            }
+            self.parts.retain(|(of, ..)| *of != top.call);
             self.log.end(top.call, End::Abandoned { cycle: now });
             self.inspect(Moment::End(top.call));
         }

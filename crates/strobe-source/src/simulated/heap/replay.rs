@@ -199,6 +199,7 @@ pub fn sampled(found: &Found, log: &Log, halves: impl Iterator<Item = (u32, Halv
         replay.moment(moment, call);
     }
     resets.for_each(|(_, cycle)| replay.reset(*cycle));
+    replay.out.nested += log.nested;
     let is_open = |call: &&Call| call.outer.is_none() && call.end == End::Open;
     replay.out.unfinished += log.calls.iter().filter(is_open).count() as u64;
     replay.finish()
