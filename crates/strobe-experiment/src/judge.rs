@@ -179,11 +179,11 @@ pub fn words(verdict: &Verdict, first: &str, second: &str, metric: &Metric) -> S
             let is_many = high < 0.5;
             let (least, most) = if is_many { times } else { per_cent };
             let amount = range(least, most);
-            match (metric.is_duration(), is_many) {
+            match (metric.is_time_taken(), is_many) {
                 (true, true) => format!("{less} is {amount} times as fast as {more}"),
                 (true, false) => format!("{less} is {amount} % faster than {more}"),
                 (false, true) => {
-                    format!("{less}: {amount} times less {} than {more}", metric.name())
+                    format!("{more}: {amount} times the {} of {less}", metric.name())
                 }
                 (false, false) => format!("{less}: {amount} % less {} than {more}", metric.name()),
             }
@@ -233,7 +233,12 @@ mod tests {
         let bytes = words(&differs(0.88, 0.92), "old", "new", &Metric::OutputBytes);
         assert_eq!(bytes, "new: 8.0 to 12 % less output-bytes than old");
         let catch_up = Metric::Counter("catch-up-nanoseconds".to_owned());
+        let bytes = words(&differs(3.0, 4.0), "old", "new", &Metric::OutputBytes);
+        assert_eq!(bytes, "new: 3.0 to 4.0 times the output-bytes of old");
         let caught_up = words(&differs(0.88, 0.92), "old", "new", &catch_up);
         assert_eq!(caught_up, "new is 8.0 to 12 % faster than old");
+        let late = Metric::Counter("lateness-nanoseconds.p99".to_owned());
+        let less_late = words(&differs(0.88, 0.92), "old", "new", &late);
+        assert_eq!(less_late, "new: 8.0 to 12 % less lateness-nanoseconds.p99 than old");
     }
 }

@@ -234,7 +234,8 @@ fn verdicts(parts: &Parts, judgement: &Judgement) -> Section {
          and paired bootstrap). A verdict holds with 95 % for all looks and comparisons together.",
         "8 % faster: it takes 8 % less time.",
     ];
-    section("verdicts", &title, &notes, Content::Table(table))
+    let notes = if metric.is_time_taken() { &notes[..] } else { &notes[..1] };
+    section("verdicts", &title, notes, Content::Table(table))
 }
 
 fn ratio(comparison: &Comparison) -> Cell {

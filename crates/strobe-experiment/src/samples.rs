@@ -223,10 +223,10 @@ impl Metric {
             Metric::Wall | Metric::Cpu | Metric::User | Metric::System => Unit::NANOSECONDS,
             Metric::Peak | Metric::OutputBytes => Unit::BYTES,
             Metric::Event(event) => event.unit(),
-            Metric::Counter(name) => match name.rsplit_once('.') {
+            Metric::Counter(name) => match part_of(name) {
                 Some((_, "count")) => Unit::COUNT,
-                Some((values, part)) if PARTS.contains(&part) => unit_of(values),
-                _ => unit_of(name),
+                Some((values, _)) => unit_of(values),
+                None => unit_of(name),
             },
             _ => Unit::COUNT,
         }
@@ -240,9 +240,16 @@ impl Metric {
         }
     }
 
-    /// Whether less of it is faster.
+    /// Whether it is measured in nanoseconds.
     pub fn is_duration(&self) -> bool {
         self.unit() == Unit::NANOSECONDS
+    }
+
+    /// Whether less of it is faster: how long a run or a part of it took. Lateness and latencies,
+    /// values of which each run has many, are durations too.
+    pub fn is_time_taken(&self) -> bool {
+        let is_of_values = |name: &str| part_of(name).is_some();
+        self.is_duration() && !matches!(self, Metric::Counter(name) if is_of_values(name))
     }
 
     /// Whether it is a time, which no two runs share.
@@ -277,10 +284,15 @@ impl Metric {
 /// What can be asked of values: `lateness-nanoseconds.p99`.
 pub const PARTS: [&str; 4] = ["count", "p50", "p99", "max"];
 
+/// Which values a name asks for a part of, and for which.
+fn part_of(name: &str) -> Option<(&str, &str)> {
+    name.rsplit_once('.').filter(|(_, part)| PARTS.contains(part))
+}
+
 /// A part of a run's values. Percentiles are values that were there: of `n` values in their order
 /// p99 is the one at `ceil(0.99 n)`.
 fn part_of_values(name: &str, values: &BTreeMap<String, Vec<u64>>) -> Option<u64> {
-    let (name, part) = name.rsplit_once('.')?;
+    let (name, part) = part_of(name)?;
     let values = values.get(name)?;
     let at = |percent: usize| {
         let mut sorted = values.clone();

@@ -12,9 +12,9 @@ use crate::image::Machine;
 
 /// The note's section.
 const SECTION: &str = ".note.gnu.avr.deviceinfo";
-/// Words of the note before the offsets of its strings: start and size of flash, RAM and EEPROM,
-/// and the size of the table of offsets.
-const WORDS: usize = 7;
+/// Words of the note before its table of offsets: start and size of flash, RAM and EEPROM. The
+/// table begins with its size, which counts itself, and ends where the strings begin.
+const WORDS: usize = 6;
 /// Maximum length of a part's name; the longest have a dozen letters.
 const LONGEST_NAME: usize = 32;
 /// Bits of the header's flags that hold the architecture (binutils, `EF_AVR_MACH`).
@@ -63,9 +63,10 @@ fn part(data: &[u8]) -> Option<AvrPart> {
         Some(u32::from_le_bytes(bytes.try_into().ok()?))
     };
     let memory = |at: usize| Some(word(at)?..word(at)?.checked_add(word(at + 1)?)?);
-    // The name's offset counts from the end of the table of offsets, and is its first entry.
-    let strings = 4 * WORDS + usize::try_from(word(WORDS - 1)?).ok()?;
-    let name = description.get(strings.checked_add(usize::try_from(word(WORDS)?).ok()?)?..)?;
+    let length = |at: usize| usize::try_from(word(at)?).ok();
+    let strings = length(WORDS)?.checked_add(4 * WORDS)?;
+    // That of the name is the first.
+    let name = description.get(strings.checked_add(length(WORDS + 1)?)?..)?;
     let name = name.split(|&byte| byte == 0).next()?;
     let is_name = (1..=LONGEST_NAME).contains(&name.len())
         && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
@@ -80,7 +81,7 @@ mod tests {
     /// As avr-libc writes it for an ATmega32U4.
     fn note(name: &str, offset: u32) -> Vec<u8> {
         let strings = [b"\0", name.as_bytes(), b"\0"].concat();
-        let words = [0, 0x8000, 0x100, 0xa00, 0, 0x400, 4, offset];
+        let words = [0, 0x8000, 0x100, 0xa00, 0, 0x400, 8, offset];
         let mut data: Vec<u8> = [4, 4 * words.len() as u32 + strings.len() as u32, 1]
             .iter()
             .flat_map(|word: &u32| word.to_le_bytes())

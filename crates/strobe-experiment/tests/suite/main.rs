@@ -36,7 +36,7 @@ fn ended(line: &str) -> Outcome {
     run(&host("test"), &shell(line), &GO_ON)
 }
 
-/// Seconds to sleep that no other suite on this machine uses, so that each counts its own processes.
+/// Seconds to sleep that no other suite on this machine uses: each counts its own processes.
 fn own(seconds: &str) -> String {
     format!("{seconds}.{}", std::process::id())
 }

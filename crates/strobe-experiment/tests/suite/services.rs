@@ -131,8 +131,8 @@ fn a_port_that_was_taken_is_replaced() {
         .replace(
             "touch {one.folder}/up; ",
             &format!(
-                "test $(cat {shared}/taken) = {{one.port}} && {{ echo in use >&2; exit 1; }}; touch \
-                 {{one.folder}}/up; "
+                "test $(cat {shared}/taken) = {{one.port}} && {{ echo in use >&2; exit 1; }}; \
+                 touch {{one.folder}}/up; "
             ),
         );
     let thief = std::thread::spawn({
@@ -160,8 +160,10 @@ fn steal(folder: &Path) -> TcpListener {
 /// What an earlier run has left is no part of this one.
 #[test]
 fn a_services_folder_begins_empty_and_goes_in_the_end() {
-    let once = SERVICE.replace("prepare = \"", "prepare = \"mkdir {one.folder}/data && ");
+    let (text, word) = service("86416");
+    let once = text.replace("prepare = \"", "prepare = \"mkdir {one.folder}/data && ");
     for _ in 0..2 {
         carried_out(&once).expect("it begins empty");
     }
+    assert_eq!(left(&word), 0);
 }

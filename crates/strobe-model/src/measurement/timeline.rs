@@ -20,8 +20,8 @@ pub struct Timeline {
     /// Names that spans and moments refer to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// The parts in which every span, moment and value is here. Elsewhere there is the summary
-    /// only.
+    /// The parts in which every span, moment and value is here. Elsewhere there is the summary,
+    /// and what was worth a moment of its own: worst cases.
     pub exact: Vec<Extent>,
     /// What took time.
     pub spans: Spans,

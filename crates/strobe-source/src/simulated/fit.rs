@@ -8,6 +8,7 @@
 mod avr;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
@@ -22,6 +23,8 @@ const LEAST_BLOCKS: usize = 3;
 const BLOCK: u32 = 0x400;
 /// Addresses shown of what is missing.
 const MOST_SHOWN: usize = 4;
+/// Bytes between two ranges of memory that are shown as one.
+const NEAR: u64 = 0x1_0000;
 
 /// A board for a firmware, and why this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -196,19 +199,19 @@ fn best(firmware: &Firmware, evidence: &Evidence) -> Option<(&'static str, Strin
 }
 
 fn refusal(firmware: &Firmware, evidence: &Evidence) -> String {
-    let extent = |s: &strobe_symbols::Segment| u64::from(s.load_address.0) + s.data().len() as u64;
-    let end = firmware.segments().iter().filter(|s| !s.data().is_empty()).map(extent).max();
+    let (programmed, data) = memory(firmware);
     let mut known = format!(
-        "no built-in board fits this firmware: it is built for {}, programmed to \
-         {:#010x}..{:#010x}",
+        "no built-in board fits this firmware: it is built for {}, programmed to {programmed}",
         evidence.built_for(),
-        evidence.lowest,
-        end.unwrap_or(0)
     );
+    if !data.is_empty() {
+        known += &format!(", with data at {data}");
+    }
     if let Some(table) = firmware.vector_table() {
         known += &format!(", with its first stack at {:#010x}", table.stack);
     }
     known += &match evidence.likely() {
+        empty if empty.is_empty() && evidence.blocks.is_empty() => String::new(),
         empty if empty.is_empty() => {
             format!(", and its code uses peripherals at {}", shown(&evidence.blocks))
         }
@@ -227,6 +230,42 @@ fn refusal(firmware: &Firmware, evidence: &Evidence) -> String {
            flash=ADDRESS:SIZE,ram=ADDRESS:SIZE and the chip's --svd FILE\
            \n  or with a board file of your own: strobe boards --new FILE.svd writes one, --board \
            FILE.toml runs it"
+}
+
+/// Where a firmware is programmed to, and where it has data beside that.
+fn memory(firmware: &Firmware) -> (String, String) {
+    let segments = || firmware.segments().iter();
+    let programmed = joined(segments().filter(|s| !s.data().is_empty()).map(|segment| {
+        let start = u64::from(segment.load_address.0);
+        start..start + segment.data().len() as u64
+    }));
+    let is_elsewhere = |range: &Range<u64>| {
+        programmed.iter().all(|p| range.end <= p.start || p.end <= range.start)
+    };
+    let data = segments().map(strobe_symbols::Segment::run_range);
+    let data = joined(data.filter(|range| !range.is_empty() && is_elsewhere(range)));
+    (ranges(&programmed), ranges(&data))
+}
+
+/// Ranges in order, those as one that are near each other.
+fn joined(all: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+    let mut all: Vec<Range<u64>> = all.collect();
+    all.sort_unstable_by_key(|range| range.start);
+    all.dedup_by(|next, first| {
+        let is_near = next.start < first.end + NEAR;
+        if is_near {
+            first.end = first.end.max(next.end);
+        }
+        is_near
+    });
+    all
+}
+
+fn ranges(all: &[Range<u64>]) -> String {
+    let shown = all.iter().take(MOST_SHOWN);
+    let shown = shown.map(|range| format!("{:#010x}..{:#010x}", range.start, range.end));
+    let more = if all.len() > MOST_SHOWN { " and more" } else { "" };
+    shown.collect::<Vec<_>>().join(" and ") + more
 }
 
 /// A built-in board of a family.

@@ -5,12 +5,19 @@ use strobe_model::Who;
 
 /// Places kept apart; firmware has fewer instructions, noise does not.
 pub const MOST_PLACES: usize = 1 << 20;
+/// Samples that are counted together.
+const TOGETHER: usize = 1024;
 
 /// Samples by place.
+///
+/// One is counted for each sample, and what that takes is waiting for memory: together, many wait
+/// at once.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
-    /// By [`key`]: one word to hash and compare, as this is looked up once for each sample.
+    /// By [`key`]: one word to hash and compare.
     counts: FxHashMap<u64, u64>,
+    /// The last ones, which are not among the counts.
+    recent: Vec<u64>,
     /// Samples for which there was no room.
     beyond: u64,
 }
@@ -18,11 +25,20 @@ pub struct Places {
 impl Places {
     /// One more sample; `who` had the core, if that is known.
     pub(super) fn add(&mut self, pc: u32, who: Option<Who>) {
-        self.add_several(pc, who, 1);
+        self.recent.push(key(pc, who));
+        if self.recent.len() == TOGETHER {
+            self.settle();
+        }
     }
 
-    fn add_several(&mut self, pc: u32, who: Option<Who>, n: u64) {
-        let key = key(pc, who);
+    /// Counts the last samples.
+    fn settle(&mut self) {
+        let mut recent = std::mem::take(&mut self.recent);
+        recent.drain(..).for_each(|key| self.count(key, 1));
+        self.recent = recent;
+    }
+
+    fn count(&mut self, key: u64, n: u64) {
         if let Some(count) = self.counts.get_mut(&key) {
             *count += n;
         } else if self.counts.len() < MOST_PLACES {
@@ -39,10 +55,15 @@ impl Places {
 
     /// Every place with its samples, in order.
     pub(super) fn sorted(&self) -> Vec<(u32, Option<Who>, u64)> {
-        let place = |(&at, &n): (&u64, &u64)| ((at >> 32) as u32, who(at as u32), n);
-        let mut all: Vec<_> = self.counts.iter().map(place).collect();
-        all.sort_unstable();
-        all
+        let mut all: Vec<(u64, u64)> = self.counts.iter().map(|(&key, &n)| (key, n)).collect();
+        all.extend(self.recent.iter().map(|&key| (key, 1)));
+        all.sort_unstable_by_key(|(key, _)| *key);
+        all.dedup_by(|next, first| {
+            let is_same = next.0 == first.0;
+            first.1 += if is_same { next.1 } else { 0 };
+            is_same
+        });
+        all.into_iter().map(|(key, n)| ((key >> 32) as u32, who(key as u32), n)).collect()
     }
 
     /// Addresses with their samples.
@@ -50,7 +71,7 @@ impl Places {
     /// For lists of samples that somebody else took: there is nothing else to add up then.
     pub fn of(samples: impl IntoIterator<Item = (u32, u64)>) -> Self {
         let mut places = Places::default();
-        samples.into_iter().for_each(|(pc, n)| places.add_several(pc, None, n));
+        samples.into_iter().for_each(|(pc, n)| places.count(key(pc, None), n));
         places
     }
 }
@@ -100,5 +121,19 @@ mod tests {
         }
         all.sort_unstable();
         assert_eq!(places.sorted(), all);
+    }
+
+    /// Noise has more places than there is room for; no sample is lost.
+    #[test]
+    fn what_has_no_room_is_counted() {
+        let mut places = Places::default();
+        let n = (MOST_PLACES + 2 * TOGETHER) as u32;
+        (0..n).for_each(|n| places.add(2 * n, None));
+        (0..7).for_each(|_| places.add(0, None));
+        let sorted = places.sorted();
+        assert_eq!(sorted[0], (0, None, 8));
+        let kept: u64 = sorted.iter().map(|(_, _, n)| n).sum();
+        assert_eq!(kept + places.beyond(), u64::from(n) + 7);
+        assert!(sorted.len() <= MOST_PLACES + TOGETHER);
     }
 }

@@ -11,7 +11,7 @@ const CODE: [u8; 6] = [0, 0, 0, 0, 0xff, 0xcf];
 
 /// `.note.gnu.avr.deviceinfo`, as avr-libc writes it.
 fn note(name: &str, flash: u32, ram: (u32, u32)) -> Section {
-    let words = [0, flash, ram.0, ram.1, 0, 0, 4, 1];
+    let words = [0, flash, ram.0, ram.1, 0, 0, 8, 1];
     let strings = [b"\0", name.as_bytes(), b"\0"].concat();
     let size = (4 * words.len() + strings.len()) as u32;
     let head = [4, size, 1].map(|word: u32| word.to_le_bytes()).concat();

@@ -20,7 +20,7 @@ fn measured(arguments: &[&str]) -> (i32, Measurement) {
     (ran.code, read(&ran))
 }
 
-/// Seconds to sleep that no other suite on this machine uses, so that each counts its own processes.
+/// Seconds to sleep that no other suite on this machine uses: each counts its own processes.
 pub fn own(seconds: &str) -> String {
     format!("{seconds}{}", std::process::id())
 }

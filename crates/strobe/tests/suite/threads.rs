@@ -397,6 +397,33 @@ fn the_timeline_shows_the_worst_latency() {
     shown(&ran, "TIM3", "longest latency of IRQ16 (TIM3)");
 }
 
+/// Wherever in the run they were: the exact part is its last milliseconds.
+#[test]
+fn worst_cases_are_moments_of_the_time_line() {
+    let ran = timeline(&["last"]);
+    let timeline = timeline_of(&ran).0;
+    let moments = &timeline.moments;
+    let moment = |name: &str, what: &str| {
+        let at = (0..moments.at.len()).find(|&i| {
+            let track = &timeline.tracks[moments.track[i] as usize];
+            track.name == name && timeline.names[moments.name[i] as usize].starts_with(what)
+        });
+        let i = at.unwrap_or_else(|| panic!("no {what} of {name}"));
+        (timeline.names[moments.name[i] as usize].as_str(), moments.at[i] as u64)
+    };
+    for (name, kind, what) in [
+        ("sensor", "worst latency", "latest run of thread sensor after wake-up"),
+        ("SysTick", "worst latency", "longest latency of SysTick"),
+    ] {
+        let (cycles, at, _) = worst(&ran, what);
+        assert_eq!(moment(name, kind), (format!("{kind}: {cycles} cycles").as_str(), at));
+        assert!((at as i64) < timeline.exact[0].from, "the test wants one from before");
+    }
+    let [deepest, at] = ["used", "at"].map(|what| figure(&ran, "stacks", "sensor", what));
+    let stack = (format!("deepest stack: {deepest} bytes"), at);
+    assert_eq!(moment("sensor", "deepest stack"), (stack.0.as_str(), stack.1));
+}
+
 #[test]
 fn timelines_are_readable() {
     let program = prebuilt("threads-freertos");

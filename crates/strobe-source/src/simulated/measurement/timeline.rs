@@ -1,5 +1,5 @@
 //! The time line of a run: who ran when, exactly for the part that was asked for, in short for the
-//! whole.
+//! whole, and the worst cases of the whole as moments.
 //!
 //! A thread's or handler's span ends where it falls asleep, which comes last in what it has of the
 //! core. The rest is a span of the track for sleep, so that no time is on two tracks.
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use strobe_model::measurement::{
     Cell, Column, Content, Extent, Level, Section, SummaryTrack, Timeline, Track, TrackKind, Unit,
 };
-use strobe_model::{Overview, Record, Segment, Start, Who};
+use strobe_model::{Extreme, Moment, Overview, Record, Segment, Start, Who};
 
 use super::nanoseconds;
 
@@ -45,6 +45,10 @@ pub(super) fn section(record: &Record) -> Option<Section> {
         notes.push(format!("{n} earlier spans that were asked for could not be kept."));
     }
     builder.summary(&kept.overview);
+    if builder.worst_cases() {
+        let note = "Moments (|) are everyone's worst latency, longest run and deepest stack.";
+        notes.push(note.to_owned());
+    }
     let title = "who ran when";
     let mut section = super::section("timeline", title, Content::Timeline(Box::new(builder.out)));
     section.notes = notes;
@@ -147,6 +151,20 @@ impl<'a> Builder<'a> {
         self.detail([cycles.into(), idle, how, latency, waited]);
     }
 
+    /// The worst cases of the whole run, the exact part or not; whether there are any.
+    fn worst_cases(&mut self) -> bool {
+        for (who, what, n, unit, at) in worst_cases(self.record) {
+            let track = self.track(Some(who));
+            let name = self.out.names.len() as u32;
+            self.out.names.push(format!("{what}: {n} {unit}"));
+            let moments = &mut self.out.moments;
+            moments.track.push(track);
+            moments.name.push(name);
+            moments.at.push(nanoseconds(at.nanoseconds));
+        }
+        !self.out.moments.at.is_empty()
+    }
+
     fn summary(&mut self, overview: &Overview) {
         let Details { cycles, idle, how, latency, waited } = &mut self.details;
         let columns = [cycles, idle, how, latency, waited];
@@ -187,6 +205,39 @@ impl<'a> Builder<'a> {
             }
         }
     }
+}
+
+/// One of the whole run's worst cases: who, what, how much of it, and when.
+type WorstCase<'a> = (Who, &'static str, u64, &'static str, &'a Moment);
+
+/// Everyone's worst latency, longest run and deepest stack.
+fn worst_cases(record: &Record) -> impl Iterator<Item = WorstCase<'_>> {
+    let handlers = record.exceptions.iter().flat_map(|handler| {
+        let who = Who::Interrupt(handler.number);
+        let latency = handler.latency_worst.as_ref();
+        [in_cycles(who, "worst latency", latency), longest(who, handler.longest_run.as_ref()), None]
+    });
+    let threads = record.scheduling.iter().flat_map(|scheduling| &scheduling.threads);
+    let threads = (0..).zip(threads).flat_map(|(number, thread)| {
+        let who = Who::Thread(number);
+        let latency = in_cycles(who, "worst latency", thread.wake.max.as_ref());
+        let deepest = thread.deepest.as_ref();
+        let deepest = deepest.map(|mark| (who, "deepest stack", mark.bytes, "bytes", &mark.at));
+        [latency, longest(who, thread.longest_run.as_ref()), deepest]
+    });
+    handlers.chain(threads).flatten()
+}
+
+fn longest(who: Who, extreme: Option<&Extreme>) -> Option<WorstCase<'_>> {
+    in_cycles(who, "longest run", extreme)
+}
+
+fn in_cycles<'a>(
+    who: Who,
+    what: &'static str,
+    extreme: Option<&'a Extreme>,
+) -> Option<WorstCase<'a>> {
+    extreme.map(|extreme| (who, what, extreme.cycles, "cycles", &extreme.at))
 }
 
 fn summary_track(track: u32, stretches: &[(u64, u64)]) -> SummaryTrack {
