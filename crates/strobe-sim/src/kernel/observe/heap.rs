@@ -5,10 +5,15 @@
 //! firmware, and code runs in whole blocks as it does without. What the calls mean (which block is
 //! freed, which calls only implement another one) is worked out afterwards from the log.
 
+mod entry;
+mod log;
+
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt::Debug;
 
+pub use self::entry::{Entry, Inside, PoolRule, UsableRule};
+pub use self::log::{Call, End, Link, Log, Moment, Step};
 use super::Access;
 use super::schedule::Who;
 use crate::kernel::bus::Bus;
@@ -30,214 +35,8 @@ fn place(address: u32) -> (usize, u64) {
 /// Stands for "none" in indices.
 const NONE: u32 = u32::MAX;
 
-/// In [`Log::order`]: a call ends.
-const ENDS: u32 = 1 << 31;
-
-/// An allocator's function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
-    /// Its first instruction.
-    pub address: u32,
-    /// How the size of the block that it returns is read from memory.
-    pub usable: Option<UsableRule>,
-    /// It returns 0 for success and stores the block's address where this argument points.
-    pub out: Option<u8>,
-    /// The blocks' size is kept in a pool: in [`Call::arguments`] it stands for the pool.
-    pub pool: Option<PoolRule>,
-    /// It passes on what it is asked for: what it calls is seen as called by its own caller.
-    pub passes: bool,
-    /// Which allocator's it is.
-    pub heap: u32,
-    /// The argument that points to the block that it frees or resizes.
-    pub pointer: Option<u8>,
-    /// What a call of it is that another allocator's call makes.
-    pub inside: Inside,
-}
-
-/// What a call is that an allocator makes itself, as that of `_malloc_r` in `malloc`. Such calls are
-/// as many as those of the firmware, so what is known of them beforehand is only counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inside {
-    /// Something to be seen.
-    Kept,
-    /// How the outer call gets its block: the usable size may be known here only.
-    Makes,
-    /// How the outer call frees its block, if it is the same one of the same allocator.
-    Frees,
-}
-
-impl Entry {
-    /// A function that is only observed.
-    pub fn at(address: u32) -> Self {
-        let (pointer, inside) = (None, Inside::Kept);
-        let (usable, out, pool, passes) = (None, None, None, false);
-        Entry { address, usable, out, pool, passes, heap: 0, pointer, inside }
-    }
-}
-
-/// Where a pool keeps the size of its blocks: in a word of its structure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PoolRule {
-    /// The argument that points to the pool.
-    pub argument: u8,
-    /// The bits of it that are the pointer.
-    pub mask: u32,
-    /// What a pointer is relative to.
-    pub base: u32,
-    /// The word's place in the structure.
-    pub at: u32,
-    /// Its width.
-    pub size: Size,
-}
-
-impl PoolRule {
-    /// Puts the size in the pool's place; 0 if it cannot be read.
-    fn apply(&self, arguments: &mut [u32; 4], bus: &Bus) {
-        let argument = &mut arguments[usize::from(self.argument & 3)];
-        let at = (*argument & self.mask).wrapping_add(self.base).wrapping_add(self.at);
-        *argument = bus.peek(at, self.size).unwrap_or(0);
-    }
-}
-
-/// Where an allocator keeps the size of a block: in a word beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UsableRule {
-    /// What a pointer is relative to: the data space of an AVR does not begin at 0.
-    pub base: u32,
-    /// The word's place from the block's first byte.
-    pub at: i32,
-    /// Its width.
-    pub size: Size,
-    /// The bits of it that are the size.
-    pub mask: u32,
-    /// Bytes of that size that belong to the allocator.
-    pub less: u32,
-    /// A negative word is the distance to the word that is meant (newlib-nano's padding).
-    pub follows_negative: bool,
-}
-
-impl UsableRule {
-    fn read(&self, pointer: u32, bus: &Bus) -> Option<u32> {
-        let at = pointer.wrapping_add(self.base).wrapping_add_signed(self.at);
-        let word = bus.peek(at, self.size)?;
-        let negative = (word as i32) < 0 && self.follows_negative;
-        let (word, padding) = match negative {
-            true => (bus.peek(at.wrapping_add(word), self.size)?, word.wrapping_neg()),
-            false => (word, 0),
-        };
-        (word & self.mask).checked_sub(self.less)?.checked_sub(padding)
-    }
-}
-
-/// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// It has not: the run ended first.
-    Open,
-    /// It returned.
-    Returned {
-        /// The first word by the calling convention.
-        result: u32,
-        /// The size of the block as the allocator keeps it, where that is known.
-        usable: Option<u32>,
-        /// Cycles since reset.
-        cycle: u64,
-    },
-    /// Its stack was cut (`longjmp`), its thread started anew, or the chip was reset.
-    Abandoned {
-        /// Cycles since reset.
-        cycle: u64,
-    },
-}
-
-/// A call of an allocator's function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Call {
-    /// The function, as an index into the entries.
-    pub function: u32,
-    /// The first words of its arguments by the calling convention.
-    pub arguments: [u32; 4],
-    /// Who made it.
-    pub who: Who,
-    /// Its chain, an index into [`Log::chains`].
-    pub chain: u32,
-    /// The allocator's call that it was made within, by the same thread or handler.
-    pub outer: Option<u32>,
-    /// Cycles since reset.
-    pub begin: u64,
-    /// How it ended.
-    pub end: End,
-}
-
-/// A place in a call chain: an instruction that calls, and where its own function was called from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Link {
-    /// The caller's link; none for the outermost.
-    pub caller: Option<u32>,
-    /// The return address of the call or, with `is_call`, the address of the instruction itself.
-    pub address: u32,
-    /// Whether `address` is the instruction that entered the allocator.
-    pub is_call: bool,
-}
-
-/// What happens to a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// It begins.
-    Begin(u32),
-    /// It ends.
-    End(u32),
-}
-
-/// All calls of a run.
-#[derive(Debug, Clone, Default)]
-pub struct Log {
-    /// The calls in the order of their beginnings.
-    pub calls: Vec<Call>,
-    /// Links of call chains; a caller comes before what it calls.
-    pub chains: Vec<Link>,
-    /// Calls that are not here: there were too many, or the stack was too deep to follow.
-    pub missed: u64,
-    /// Calls that are not here because the call that they were made within has all of them.
-    pub nested: u64,
-    /// Resets of the chip, which empty its heaps: calls begun before, and the cycle.
-    pub resets: Vec<(u32, u64)>,
-    order: Vec<u32>,
-}
-
-impl Log {
-    /// Notes that a call begins, without its chain, and returns its number.
-    pub fn begin(
-        &mut self,
-        function: u32,
-        arguments: [u32; 4],
-        who: Who,
-        outer: Option<u32>,
-        now: u64,
-    ) -> u32 {
-        let call = self.calls.len() as u32;
-        let (chain, end) = (0, End::Open);
-        self.calls.push(Call { function, arguments, who, chain, outer, begin: now, end });
-        self.order.push(call);
-        call
-    }
-
-    /// Notes that a call ends.
-    pub fn end(&mut self, call: u32, end: End) {
-        if let Some(known) = self.calls.get_mut(call as usize) {
-            known.end = end;
-            self.order.push(call | ENDS);
-        }
-    }
-
-    /// Beginnings and ends in the order in which they happened.
-    pub fn moments(&self) -> impl Iterator<Item = Moment> + '_ {
-        self.order.iter().map(|&at| match at & ENDS {
-            0 => Moment::Begin(at),
-            _ => Moment::End(at & !ENDS),
-        })
-    }
-}
+/// Places of call chains that are found at once.
+const RECENT: usize = 256;
 
 /// A frame of a shadow stack that a chain leads through.
 pub(super) type ReturnAddress = u32;
@@ -311,6 +110,8 @@ pub struct Allocators {
     /// Blocks of calls that are part of a call: that call, what they returned, the usable size.
     parts: Vec<(u32, u32, u32)>,
     links: HashMap<Link, u32>,
+    /// Links looked up lately, by a few of their bits: a program allocates in turns.
+    recent: Box<[u32; RECENT]>,
     /// The chain looked up last, outermost first, with the index of each link.
     path: Vec<(Link, u32)>,
     /// Who looks at accesses as well; every access is followed then.
@@ -351,6 +152,7 @@ impl Allocators {
             log: Log::default(),
             parts: Vec::new(),
             links: HashMap::new(),
+            recent: Box::new([NONE; RECENT]),
             path: Vec::new(),
             inspector: None,
             filter: None,
@@ -384,6 +186,7 @@ impl Allocators {
             && self.is_part(call, function, &arguments)
         {
             self.log.nested += 1;
+            self.log.part();
             open.push(Open { call, depth, passes: None, part: Some(function) });
             return;
         }
@@ -472,6 +275,7 @@ impl Allocators {
     ) {
         while let Some(top) = open.pop_if(|top| top.depth > depth) {
             if let Some(function) = top.part {
+                self.log.part();
                 self.part_returned((top.call, function), result, bus);
                 continue;
             }
@@ -500,6 +304,7 @@ impl Allocators {
     pub(super) fn abandoned(&mut self, depth: usize, now: u64, open: &mut Vec<Open>) {
         while let Some(top) = open.pop_if(|top| top.depth > depth) {
             if top.part.is_some() {
+                self.log.part();
                 continue;
             }
             self.parts.retain(|(of, ..)| *of != top.call);
@@ -562,11 +367,7 @@ impl Allocators {
                 Some((known, id)) if *known == link => *id,
                 _ => {
                     self.path.truncate(at);
-                    let log = &mut self.log.chains;
-                    let id = *self.links.entry(link).or_insert_with(|| {
-                        log.push(link);
-                        log.len() as u32 - 1
-                    });
+                    let id = self.link(link);
                     self.path.push((link, id));
                     id
                 }
@@ -574,6 +375,23 @@ impl Allocators {
             (at, caller) = (at + 1, Some(id));
         }
         caller.unwrap_or(0)
+    }
+
+    /// The index of a link.
+    fn link(&mut self, link: Link) -> u32 {
+        let bits = link.caller.map_or(0, |caller| caller as usize * 31);
+        let slot = (bits + (link.address >> 1) as usize) % RECENT;
+        let known = self.recent[slot];
+        if self.log.chains.get(known as usize) == Some(&link) {
+            return known;
+        }
+        let log = &mut self.log.chains;
+        let id = *self.links.entry(link).or_insert_with(|| {
+            log.push(link);
+            log.len() as u32 - 1
+        });
+        self.recent[slot] = id;
+        id
     }
 }
 
