@@ -313,3 +313,39 @@ fn calls_that_are_passed_on_are_sampled() {
     assert_eq!(total(&sampled, "heap-asked-bytes"), (100, true));
     assert_figures(&heaps_of(&firmware, None), 2, 100, 100);
 }
+
+/// What an allocator calls itself is part of the call around it: it is counted, another block that
+/// it frees is freed, and the size that it keeps of the block is that block's.
+#[test]
+fn calls_inside_calls_are_part_of_them() {
+    let functions = [
+        ("keep", StoresFourth),
+        ("_malloc_r", ReturnsFourth),
+        ("malloc", Calls("_malloc_r")),
+        ("_Znwj", Calls("malloc")),
+        ("_free_r", Nothing),
+        ("free", Calls("_free_r")),
+        // Shows that it is newlib-nano, whose chunks begin with their size, header included.
+        ("__malloc_free_list", Nothing),
+    ];
+    let calls = [
+        ("keep", [0, A - 4, 0, 92]),
+        ("_Znwj", [80, 0, 0, A]),
+        ("malloc", [20, 0, 0, B]),
+        ("malloc", [30, 0, 0, C]),
+        ("free", [C, C, 0, 0]),
+        // Of another block than its own.
+        ("free", [0, B, 0, 0]),
+    ];
+    let heaps = heaps(&functions, &calls, &[]);
+    assert_figures(&heaps, 3, 130, 130);
+    assert_eq!(total(&heaps, "heap-live"), (80, true));
+    let section = |id: &str| heaps.sections.iter().find(|section| section.id == id);
+    let notes = &section("heap-calls").expect("calls").notes;
+    assert!(notes.iter().any(|note| note.contains(" 6 calls ")), "{notes:?}");
+    let Some(Content::Table(live)) = section("heap-live").map(|section| &section.content) else {
+        panic!("no live blocks");
+    };
+    let usable = live.column("usable").and_then(|column| column.cells[0].number());
+    assert_eq!(usable.map(|usable| usable.as_u64()), Some(88));
+}

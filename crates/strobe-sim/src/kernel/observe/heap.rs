@@ -5,10 +5,15 @@
 //! firmware, and code runs in whole blocks as it does without. What the calls mean (which block is
 //! freed, which calls only implement another one) is worked out afterwards from the log.
 
+mod entry;
+mod log;
+
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt::Debug;
 
+pub use self::entry::{Entry, Inside, PoolRule, UsableRule};
+pub use self::log::{Call, End, Link, Log, Moment, Step};
 use super::Access;
 use super::schedule::Who;
 use crate::kernel::bus::Bus;
@@ -17,195 +22,21 @@ use crate::kernel::device::Size;
 /// Calls kept of one run; a million takes about a hundred megabytes.
 pub const MOST_CALLS: usize = 4 << 20;
 
+/// Addresses that [`Allocators::function_at`] distinguishes at once.
+const NEAR: usize = 1024;
+
+/// The bit of a function's address.
+#[inline]
+fn place(address: u32) -> (usize, u64) {
+    let bit = (address >> 1) as usize % NEAR;
+    (bit / 64, 1 << (bit % 64))
+}
+
 /// Stands for "none" in indices.
 const NONE: u32 = u32::MAX;
 
-/// In [`Log::order`]: a call ends.
-const ENDS: u32 = 1 << 31;
-
-/// An allocator's function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
-    /// Its first instruction.
-    pub address: u32,
-    /// How the size of the block that it returns is read from memory.
-    pub usable: Option<UsableRule>,
-    /// It returns 0 for success and stores the block's address where this argument points.
-    pub out: Option<u8>,
-    /// The blocks' size is kept in a pool: in [`Call::arguments`] it stands for the pool.
-    pub pool: Option<PoolRule>,
-    /// It passes on what it is asked for: what it calls is seen as called by its own caller.
-    pub passes: bool,
-}
-
-impl Entry {
-    /// A function that is only observed.
-    pub fn at(address: u32) -> Self {
-        Entry { address, usable: None, out: None, pool: None, passes: false }
-    }
-}
-
-/// Where a pool keeps the size of its blocks: in a word of its structure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PoolRule {
-    /// The argument that points to the pool.
-    pub argument: u8,
-    /// The bits of it that are the pointer.
-    pub mask: u32,
-    /// What a pointer is relative to.
-    pub base: u32,
-    /// The word's place in the structure.
-    pub at: u32,
-    /// Its width.
-    pub size: Size,
-}
-
-impl PoolRule {
-    /// Puts the size in the pool's place; 0 if it cannot be read.
-    fn apply(&self, arguments: &mut [u32; 4], bus: &Bus) {
-        let argument = &mut arguments[usize::from(self.argument & 3)];
-        let at = (*argument & self.mask).wrapping_add(self.base).wrapping_add(self.at);
-        *argument = bus.peek(at, self.size).unwrap_or(0);
-    }
-}
-
-/// Where an allocator keeps the size of a block: in a word beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UsableRule {
-    /// What a pointer is relative to: the data space of an AVR does not begin at 0.
-    pub base: u32,
-    /// The word's place from the block's first byte.
-    pub at: i32,
-    /// Its width.
-    pub size: Size,
-    /// The bits of it that are the size.
-    pub mask: u32,
-    /// Bytes of that size that belong to the allocator.
-    pub less: u32,
-    /// A negative word is the distance to the word that is meant (newlib-nano's padding).
-    pub follows_negative: bool,
-}
-
-impl UsableRule {
-    fn read(&self, pointer: u32, bus: &Bus) -> Option<u32> {
-        let at = pointer.wrapping_add(self.base).wrapping_add_signed(self.at);
-        let word = bus.peek(at, self.size)?;
-        let negative = (word as i32) < 0 && self.follows_negative;
-        let (word, padding) = match negative {
-            true => (bus.peek(at.wrapping_add(word), self.size)?, word.wrapping_neg()),
-            false => (word, 0),
-        };
-        (word & self.mask).checked_sub(self.less)?.checked_sub(padding)
-    }
-}
-
-/// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// It has not: the run ended first.
-    Open,
-    /// It returned.
-    Returned {
-        /// The first word by the calling convention.
-        result: u32,
-        /// The size of the block as the allocator keeps it, where that is known.
-        usable: Option<u32>,
-        /// Cycles since reset.
-        cycle: u64,
-    },
-    /// Its stack was cut (`longjmp`), its thread started anew, or the chip was reset.
-    Abandoned {
-        /// Cycles since reset.
-        cycle: u64,
-    },
-}
-
-/// A call of an allocator's function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Call {
-    /// The function, as an index into the entries.
-    pub function: u32,
-    /// The first words of its arguments by the calling convention.
-    pub arguments: [u32; 4],
-    /// Who made it.
-    pub who: Who,
-    /// Its chain, an index into [`Log::chains`].
-    pub chain: u32,
-    /// The allocator's call that it was made within, by the same thread or handler.
-    pub outer: Option<u32>,
-    /// Cycles since reset.
-    pub begin: u64,
-    /// How it ended.
-    pub end: End,
-}
-
-/// A place in a call chain: an instruction that calls, and where its own function was called from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Link {
-    /// The caller's link; none for the outermost.
-    pub caller: Option<u32>,
-    /// The return address of the call or, with `is_call`, the address of the instruction itself.
-    pub address: u32,
-    /// Whether `address` is the instruction that entered the allocator.
-    pub is_call: bool,
-}
-
-/// What happens to a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// It begins.
-    Begin(u32),
-    /// It ends.
-    End(u32),
-}
-
-/// All calls of a run.
-#[derive(Debug, Clone, Default)]
-pub struct Log {
-    /// The calls in the order of their beginnings.
-    pub calls: Vec<Call>,
-    /// Links of call chains; a caller comes before what it calls.
-    pub chains: Vec<Link>,
-    /// Calls that are not here: there were too many, or the stack was too deep to follow.
-    pub missed: u64,
-    /// Resets of the chip, which empty its heaps: calls begun before, and the cycle.
-    pub resets: Vec<(u32, u64)>,
-    order: Vec<u32>,
-}
-
-impl Log {
-    /// Notes that a call begins, without its chain, and returns its number.
-    pub fn begin(
-        &mut self,
-        function: u32,
-        arguments: [u32; 4],
-        who: Who,
-        outer: Option<u32>,
-        now: u64,
-    ) -> u32 {
-        let call = self.calls.len() as u32;
-        let (chain, end) = (0, End::Open);
-        self.calls.push(Call { function, arguments, who, chain, outer, begin: now, end });
-        self.order.push(call);
-        call
-    }
-
-    /// Notes that a call ends.
-    pub fn end(&mut self, call: u32, end: End) {
-        if let Some(known) = self.calls.get_mut(call as usize) {
-            known.end = end;
-            self.order.push(call | ENDS);
-        }
-    }
-
-    /// Beginnings and ends in the order in which they happened.
-    pub fn moments(&self) -> impl Iterator<Item = Moment> + '_ {
-        self.order.iter().map(|&at| match at & ENDS {
-            0 => Moment::Begin(at),
-            _ => Moment::End(at & !ENDS),
-        })
-    }
-}
+/// Places of call chains that are found at once.
+const RECENT: usize = 256;
 
 /// A frame of a shadow stack that a chain leads through.
 pub(super) type ReturnAddress = u32;
@@ -219,6 +50,8 @@ pub(super) struct Open {
     pub(super) depth: usize,
     /// Of a function that passes on what it is asked for, the chain that led to it.
     passes: Option<u32>,
+    /// It is part of that call, and this function's.
+    part: Option<u32>,
 }
 
 /// The innermost call that is one of an allocator.
@@ -269,10 +102,16 @@ pub struct Standing {
 pub struct Allocators {
     /// First instructions, sorted, with the entry's index.
     by_address: Vec<(u32, u32)>,
+    /// A bit for each address by its lower bits: most functions are none of them.
+    near: [u64; NEAR / 64],
     entries: Vec<Entry>,
     /// What was seen.
     pub log: Log,
+    /// Blocks of calls that are part of a call: that call, what they returned, the usable size.
+    parts: Vec<(u32, u32, u32)>,
     links: HashMap<Link, u32>,
+    /// Links looked up lately, by a few of their bits: a program allocates in turns.
+    recent: Box<[u32; RECENT]>,
     /// The chain looked up last, outermost first, with the index of each link.
     path: Vec<(Link, u32)>,
     /// Who looks at accesses as well; every access is followed then.
@@ -301,11 +140,19 @@ impl Allocators {
         // Of several names of one function the first counts.
         by_address.sort_unstable();
         by_address.dedup_by_key(|(address, _)| *address);
+        let mut near = [0; NEAR / 64];
+        for (address, _) in &by_address {
+            let (word, bit) = place(*address);
+            near[word] |= bit;
+        }
         Allocators {
             by_address,
+            near,
             entries,
             log: Log::default(),
+            parts: Vec::new(),
             links: HashMap::new(),
+            recent: Box::new([NONE; RECENT]),
             path: Vec::new(),
             inspector: None,
             filter: None,
@@ -315,6 +162,10 @@ impl Allocators {
     /// The function that begins at an address.
     #[inline]
     pub fn function_at(&self, address: u32) -> Option<u32> {
+        let (word, bit) = place(address);
+        if self.near[word] & bit == 0 {
+            return None;
+        }
         let found = self.by_address.binary_search_by_key(&(address & !1), |(start, _)| *start);
         found.ok().map(|at| self.by_address[at].1)
     }
@@ -328,24 +179,32 @@ impl Allocators {
         open: &mut Vec<Open>,
         bus: &Bus,
     ) {
+        let Entered { from, mut arguments, who, now, depth } = *entered;
+        let within = innermost(open);
+        let outer = within.filter(|call| *call != NONE);
+        if let Some(call) = outer
+            && self.is_part(call, function, &arguments)
+        {
+            self.log.nested += 1;
+            self.log.part();
+            open.push(Open { call, depth, passes: None, part: Some(function) });
+            return;
+        }
         if self.log.calls.len() >= MOST_CALLS {
             self.log.missed += 1;
             return;
         }
-        let Entered { from, mut arguments, who, now, depth } = *entered;
         let Some(entry) = self.entries.get(function as usize).copied() else { return };
         if let Some(pool) = entry.pool {
             pool.apply(&mut arguments, bus);
         }
-        let within = innermost(open);
-        let outer = within.filter(|call| *call != NONE);
         // What a call that is kept does inside is kept with it.
         if outer.is_none()
             && !entry.passes
             && let Some(filter) = &mut self.filter
             && !filter.wants(self.log.calls.len() as u32, function, &arguments, within.is_some())
         {
-            open.push(Open { call: NONE, depth, passes: None });
+            open.push(Open { call: NONE, depth, passes: None, part: None });
             return;
         }
         // What an allocator calls itself is called from where it is.
@@ -356,13 +215,53 @@ impl Allocators {
             (None, None) => self.chain(callers, from),
         };
         if entry.passes {
-            open.push(Open { call: NONE, depth, passes: Some(chain) });
+            open.push(Open { call: NONE, depth, passes: Some(chain), part: None });
             return;
         }
         let call = self.log.begin(function, arguments, who, outer, now);
         self.log.calls[call as usize].chain = chain;
         self.inspect(Moment::Begin(call));
-        open.push(Open { call, depth, passes: None });
+        open.push(Open { call, depth, passes: None, part: None });
+    }
+
+    /// Whether a call of a function is how the call that it is made within works.
+    fn is_part(&self, outer: u32, function: u32, arguments: &[u32; 4]) -> bool {
+        let Some(entry) = self.entries.get(function as usize) else { return false };
+        if entry.inside == Inside::Kept || self.inspector.is_some() {
+            return false;
+        }
+        if entry.inside == Inside::Makes {
+            return true;
+        }
+        let Some(outer) = self.log.calls.get(outer as usize) else { return false };
+        let Some(other) = self.entries.get(outer.function as usize) else { return false };
+        let block =
+            |entry: &Entry, arguments: &[u32; 4]| Some(arguments[usize::from(entry.pointer? & 3)]);
+        let freed = block(entry, arguments);
+        entry.heap == other.heap && freed.is_some() && freed == block(other, &outer.arguments)
+    }
+
+    /// A call has returned that is part of another one.
+    fn part_returned(&mut self, (call, function): (u32, u32), result: u32, bus: &Bus) {
+        let rule = |function: u32| self.entries.get(function as usize)?.usable;
+        let outer = self.log.calls.get(call as usize).and_then(|call| rule(call.function));
+        // By the same rule that call shows it itself.
+        let usable = rule(function).filter(|rule| result != 0 && Some(*rule) != outer);
+        if let Some(usable) = usable.and_then(|rule| rule.read(result, bus)) {
+            self.parts.push((call, result, usable));
+        }
+    }
+
+    /// The usable size of a call's block as its parts had it, which are no more.
+    fn usable_of_parts(&mut self, call: u32, block: u32) -> Option<u32> {
+        if self.parts.is_empty() {
+            return None;
+        }
+        let mut parts = self.parts.iter().rev();
+        let found = parts.find(|(of, result, _)| *of == call && *result == block);
+        let usable = found.map(|(.., usable)| *usable);
+        self.parts.retain(|(of, ..)| *of != call);
+        usable
     }
 
     /// Calls whose frame has been popped have returned.
@@ -375,6 +274,11 @@ impl Allocators {
         open: &mut Vec<Open>,
     ) {
         while let Some(top) = open.pop_if(|top| top.depth > depth) {
+            if let Some(function) = top.part {
+                self.log.part();
+                self.part_returned((top.call, function), result, bus);
+                continue;
+            }
             let Some(call) = self.log.calls.get(top.call as usize) else { continue };
             let Some(entry) = self.entries.get(call.function as usize) else { continue };
             let result = match entry.out {
@@ -383,6 +287,8 @@ impl Allocators {
             };
             let usable =
                 entry.usable.filter(|_| result != 0).and_then(|rule| rule.read(result, bus));
+            let of_parts = self.usable_of_parts(top.call, result);
+            let usable = usable.or(of_parts);
             self.log.end(top.call, End::Returned { result, usable, cycle: now });
             self.inspect(Moment::End(top.call));
             if let Some(filter) = &mut self.filter
@@ -397,6 +303,11 @@ impl Allocators {
     /// Calls deeper than so many frames will not return.
     pub(super) fn abandoned(&mut self, depth: usize, now: u64, open: &mut Vec<Open>) {
         while let Some(top) = open.pop_if(|top| top.depth > depth) {
+            if top.part.is_some() {
+                self.log.part();
+                continue;
+            }
+            self.parts.retain(|(of, ..)| *of != top.call);
             self.log.end(top.call, End::Abandoned { cycle: now });
             self.inspect(Moment::End(top.call));
         }
@@ -456,11 +367,7 @@ impl Allocators {
                 Some((known, id)) if *known == link => *id,
                 _ => {
                     self.path.truncate(at);
-                    let log = &mut self.log.chains;
-                    let id = *self.links.entry(link).or_insert_with(|| {
-                        log.push(link);
-                        log.len() as u32 - 1
-                    });
+                    let id = self.link(link);
                     self.path.push((link, id));
                     id
                 }
@@ -468,6 +375,23 @@ impl Allocators {
             (at, caller) = (at + 1, Some(id));
         }
         caller.unwrap_or(0)
+    }
+
+    /// The index of a link.
+    fn link(&mut self, link: Link) -> u32 {
+        let bits = link.caller.map_or(0, |caller| caller as usize * 31);
+        let slot = (bits + (link.address >> 1) as usize) % RECENT;
+        let known = self.recent[slot];
+        if self.log.chains.get(known as usize) == Some(&link) {
+            return known;
+        }
+        let log = &mut self.log.chains;
+        let id = *self.links.entry(link).or_insert_with(|| {
+            log.push(link);
+            log.len() as u32 - 1
+        });
+        self.recent[slot] = id;
+        id
     }
 }
 

@@ -5,7 +5,7 @@ mod table;
 use std::collections::{HashMap, HashSet};
 
 use strobe_sim::device::Size;
-use strobe_sim::observe::heap::{Entry, PoolRule, UsableRule};
+use strobe_sim::observe::heap::{Entry, Inside, PoolRule, UsableRule};
 use strobe_symbols::{Firmware, Machine};
 
 pub use self::table::Allocators;
@@ -58,6 +58,25 @@ impl Role {
     /// Whether it is one of those that allocate.
     pub fn allocates(self) -> bool {
         matches!(self, Role::Allocate { .. } | Role::Reallocate { .. })
+    }
+
+    /// The argument that points to the block that is freed or resized.
+    fn pointer(self) -> Option<u8> {
+        match self {
+            Role::Free { pointer, .. } | Role::Reallocate { pointer, .. } => Some(pointer),
+            _ => None,
+        }
+    }
+
+    /// What is to be seen of it inside another allocator's call: as [`replay`](super::replay) takes
+    /// such calls. One that stores the block's address (`out`) has it in its arguments.
+    fn inside(self, out: Option<u8>) -> Inside {
+        match self {
+            _ if out.is_some() => Inside::Kept,
+            Role::Allocate { .. } | Role::Reallocate { .. } => Inside::Makes,
+            Role::Free { .. } => Inside::Frees,
+            Role::Grow { .. } | Role::Own | Role::Passes => Inside::Kept,
+        }
     }
 }
 
@@ -185,7 +204,9 @@ fn add<'a>(
             let usable = usable.filter(|_| role.allocates());
             let pool = function.pool.zip(function.at).map(|place| pool(place, found));
             let (out, passes) = (function.out, role == Role::Passes);
-            found.entries.push(Entry { address, usable, out, pool, passes });
+            let (pointer, inside) = (role.pointer(), role.inside(out));
+            let heap = heap as u32;
+            found.entries.push(Entry { address, usable, out, pool, passes, heap, pointer, inside });
         }
     }
     if any {

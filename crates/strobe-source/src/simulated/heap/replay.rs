@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap as HashMap;
-use strobe_sim::observe::heap::{Call, End, Log, Moment};
+use strobe_sim::observe::heap::{Call, End, Log, Moment, Step};
 use strobe_sim::observe::schedule::Who;
 
 use super::allocators::{Found, Role};
@@ -188,7 +188,15 @@ pub fn sampled(found: &Found, log: &Log, halves: impl Iterator<Item = (u32, Halv
     let mut replay = Replay::new(Arc::new(found.clone()));
     replay.halves = halves.collect();
     let mut resets = log.resets.iter().peekable();
-    for moment in log.moments() {
+    for step in log.steps() {
+        let moment = match step {
+            Step::Call(moment) => moment,
+            // They have their numbers, whether anybody looks at them or not.
+            Step::Parts(count) => {
+                replay.now.order += count;
+                continue;
+            }
+        };
         if let Moment::Begin(index) = moment
             && let Some((_, cycle)) = resets.next_if(|(begun, _)| *begun <= index)
         {
@@ -199,6 +207,7 @@ pub fn sampled(found: &Found, log: &Log, halves: impl Iterator<Item = (u32, Halv
         replay.moment(moment, call);
     }
     resets.for_each(|(_, cycle)| replay.reset(*cycle));
+    replay.out.nested += log.nested;
     let is_open = |call: &&Call| call.outer.is_none() && call.end == End::Open;
     replay.out.unfinished += log.calls.iter().filter(is_open).count() as u64;
     replay.finish()
