@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use strobe_analyse::statistics::{Random, sequential};
 
 use crate::answer::{self, Number};
-use crate::host::{self, Command, Ended, Event, Host, Lateness, Outcome, Probe};
+use crate::host::{self, Command, Count, Counted, Ended, Event, Host, Lateness, Outcome, Probe};
 use crate::judge::{Judgement, judge};
 use crate::samples::{Log, Metric, Round, Sample, Variant};
 
@@ -43,6 +43,8 @@ pub struct Settings {
     pub lateness: Option<Duration>,
     /// What the kernel and the processor count for each run.
     pub events: Vec<Event>,
+    /// What Valgrind counts beside the rounds.
+    pub counts: Vec<Count>,
     /// Bytes that a file may have which a variant writes.
     pub file_limit: Option<u64>,
 }
@@ -76,6 +78,7 @@ impl Default for Settings {
             meters: Vec::new(),
             lateness: None,
             events: Vec::new(),
+            counts: Vec::new(),
             file_limit: Some(4 << 30),
         }
     }
@@ -87,7 +90,11 @@ impl Settings {
     /// # Errors
     /// If there is no such instrument.
     pub fn with_instruments(mut self, names: &[String]) -> Result<Settings, String> {
-        self.events = host::events(names)?;
+        let instruments = host::instruments(names)?;
+        self.events = instruments.events;
+        self.counts.extend(instruments.counts);
+        self.counts.sort_unstable();
+        self.counts.dedup();
         if let Metric::Event(event) = self.metric
             && !self.events.contains(&event)
         {
@@ -133,8 +140,8 @@ impl Bench<'_> {
         show: &mut dyn FnMut(&Round),
     ) -> io::Result<()> {
         let mut probe = Probe::new(self.folder);
-        let begin = Instant::now();
-        while !self.is_over(rounds, begin.elapsed()) {
+        let (begin, earlier) = (Instant::now(), rounds.len());
+        while !self.is_over(rounds, begin.elapsed().saturating_sub(hung(&rounds[earlier..]))) {
             let Some(round) = self.round(rounds, &mut probe) else { return Ok(()) };
             show(&round);
             let kept = log.as_mut().map_or(Ok(()), |log| log.add(&round));
@@ -144,6 +151,7 @@ impl Bench<'_> {
         Ok(())
     }
 
+    /// Whether there is an answer or an end after `elapsed`, in which nothing hung.
     fn is_over(&self, rounds: &[Round], elapsed: Duration) -> bool {
         if self.stop.load(Ordering::Relaxed) || self.running(rounds).is_empty() {
             return true;
@@ -158,13 +166,16 @@ impl Bench<'_> {
         sequential::look_at(judgement.rounds).is_some() && judgement.is_decided()
     }
 
-    /// Variants that are still run.
+    /// Variants that are still run: what has hung would again, and take the time of the others.
     fn running(&self, rounds: &[Round]) -> Vec<usize> {
-        let failures = |variant: usize| {
-            let samples = rounds.iter().filter_map(|round| round.samples.get(variant)?.as_ref());
-            samples.filter(|sample| sample.failure().is_some()).count()
+        let samples = |variant: usize| {
+            rounds.iter().filter_map(move |round| round.samples.get(variant)?.as_ref())
         };
-        (0..self.variants.len()).filter(|variant| failures(*variant) < GIVE_UP).collect()
+        let runs = |variant: &usize| {
+            let failed = samples(*variant).filter(|sample| sample.failure().is_some());
+            failed.count() < GIVE_UP && !samples(*variant).any(has_hung)
+        };
+        (0..self.variants.len()).filter(runs).collect()
     }
 
     /// The next round; `None` if it was stopped before its end.
@@ -271,10 +282,37 @@ impl Bench<'_> {
         Sample { errors, ..Sample::of(Outcome::only(ended)) }
     }
 
+    /// Valgrind's counts of each variant, twice: whether they repeat is seen and not taken for
+    /// granted. Each run may take `slower` times as long as without.
+    pub fn counted(&self, slower: u32) -> Vec<Vec<Counted>> {
+        let Settings { counts, timeout, .. } = self.settings;
+        if counts.is_empty() || self.stop.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let twice = |variant: &Variant| {
+            let command = variant.command.clone().within(timeout.saturating_mul(slower));
+            let one = || host::counted(self.host, &command, counts, self.folder, self.stop);
+            let first = one();
+            if first.counts.is_empty() { vec![first] } else { vec![first, one()] }
+        };
+        self.variants.iter().map(twice).collect()
+    }
+
     /// What can be said of the rounds.
     pub fn judgement(&self, rounds: &[Round]) -> Judgement {
         judge(self.variants, rounds, self.settings)
     }
+}
+
+fn has_hung(sample: &Sample) -> bool {
+    sample.outcome.ended == Ended::TimedOut
+}
+
+/// What those that hung have taken: no part of the time given.
+fn hung(rounds: &[Round]) -> Duration {
+    let samples = rounds.iter().flat_map(|round| &round.samples).flatten();
+    let taken = samples.filter(|sample| has_hung(sample)).map(|sample| sample.outcome.wall_ns);
+    Duration::from_nanos(taken.sum())
 }
 
 /// Marks the answers that differ from the first one that counts. Within a round that is the one of
@@ -292,3 +330,24 @@ fn compare_answers(rounds: &[Round], samples: &mut [Option<Sample>]) {
 }
 
 type Counters = std::collections::BTreeMap<String, u64>;
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Ended, Outcome, Round, Sample, hung};
+
+    #[test]
+    fn only_what_hung_takes_no_time_from_the_others() {
+        let sample = |ended, wall_ns| Some(Sample::of(Outcome { wall_ns, ..Outcome::only(ended) }));
+        let round = |samples: Vec<Option<Sample>>| Round {
+            number: 0,
+            order: (0..samples.len()).collect(),
+            samples,
+            environment: Default::default(),
+        };
+        let first = [sample(Ended::Exit(0), 5), sample(Ended::TimedOut, 70), None];
+        let second = [sample(Ended::Exit(1), 6), None, sample(Ended::TimedOut, 8)];
+        let rounds = [round(first.into()), round(second.into())];
+        assert_eq!(hung(&rounds), Duration::from_nanos(78));
+        assert_eq!(hung(&rounds[1..]), Duration::from_nanos(8));
+    }
+}

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::agents::{self, Agent};
 use crate::claim::Claim;
-use crate::host::events;
+use crate::host::instruments;
 
 /// An experiment.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -159,9 +159,10 @@ pub struct Measure {
     pub lateness_ms: Option<u64>,
     /// What else is printed must be equal.
     pub same_output: bool,
-    /// Whether instructions are counted.
+    /// Whether Valgrind counts instructions, as the instrument `valgrind-instructions` does.
     pub instructions: bool,
-    /// What the kernel and the processor count: `perf-software`, `perf-cycles` and their like.
+    /// What kernel, processor and Valgrind count: `perf-software`, `valgrind-allocations` and their
+    /// like.
     pub instruments: Vec<String>,
     /// Differences up to this do not matter, in percent.
     pub threshold: f64,
@@ -281,7 +282,7 @@ impl File {
         if !(times.into_iter().all(sane) && sane(measure.threshold) && measure.threshold < 100.0) {
             return Err("[measure]: times and threshold are above 0".to_owned());
         }
-        events(&measure.instruments).map_err(|why| format!("[measure]: {why}"))?;
+        instruments(&measure.instruments).map_err(|why| format!("[measure]: {why}"))?;
         for name in &measure.agents {
             agents::named(name).map_err(|why| format!("[measure]: {why}"))?;
         }

@@ -145,7 +145,7 @@ fn exact(variants: usize, rounds: &[Round]) -> Vec<(Metric, Vec<Option<u64>>)> {
     let metrics = counters.into_iter().map(|name| Metric::Counter(name.clone()));
     let metrics = metrics.chain([Metric::OutputBytes]).chain(Metric::ALWAYS);
     let metrics = metrics.chain(Event::all().map(Metric::Event));
-    let metrics = metrics.filter(|metric| !metric.is_time() && *metric != Metric::Peak);
+    let metrics = metrics.filter(|m| !m.is_moved_by_load() && *m != Metric::Peak);
     let of = |metric: &Metric, variant: usize| {
         let samples = rounds.iter().filter_map(|round| round.samples.get(variant)?.as_ref());
         let good = samples.filter(|sample| sample.failure().is_none());

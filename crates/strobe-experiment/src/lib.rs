@@ -13,6 +13,7 @@ pub mod agents;
 mod answer;
 pub mod bench;
 pub mod claim;
+mod counts;
 mod events;
 pub mod experiment;
 pub mod file;

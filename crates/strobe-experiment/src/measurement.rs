@@ -3,10 +3,11 @@
 use strobe_analyse::statistics::change::WarmUp;
 use strobe_model::measurement::{
     Cell, Column, Content, Distribution, Distributions, Ended, Finding, Instrument, Measurement,
-    Number, Quantity, Section, Severity, Spread, Subject, Table, Trust, Unit, Window,
+    Quantity, Section, Severity, Spread, Subject, Table, Trust, Unit, Window,
 };
 
 use crate::bench::Settings;
+use crate::counts;
 use crate::events;
 use crate::host::Counted;
 use crate::judge::{Comparison, Judgement, judge, words};
@@ -23,8 +24,8 @@ pub struct Parts<'a> {
     pub rounds: &'a [Round],
     /// How they were run.
     pub settings: &'a Settings,
-    /// Instructions of each variant, twice, where they were counted.
-    pub instructions: &'a [Vec<Counted>],
+    /// Valgrind's counts of each variant, twice, where something was to be counted.
+    pub counted: &'a [Vec<Counted>],
     /// The least step of the clock, in nanoseconds.
     pub clock_ns: u64,
     /// Whether the user ended it.
@@ -117,7 +118,7 @@ fn findings(parts: &Parts, judgement: &Judgement, out: &mut Vec<Finding>) {
         }
     }
     let (severity, text) = match judgement.steadiness {
-        WarmUp::None | WarmUp::TooShort => return counters(parts, out),
+        WarmUp::None | WarmUp::TooShort => return instruments(parts, out),
         WarmUp::First(n) => {
             let text = format!("the first {n} rounds are on another level and were left out");
             (Severity::Note, text)
@@ -128,7 +129,7 @@ fn findings(parts: &Parts, judgement: &Judgement, out: &mut Vec<Finding>) {
         }
     };
     out.push(Finding::new(severity, "warm-up", text));
-    counters(parts, out);
+    instruments(parts, out);
 }
 
 /// What a variant wrote to standard error the first time that it failed like this.
@@ -142,43 +143,14 @@ fn said(parts: &Parts, variant: usize, why: &str) -> String {
     format!("; its standard error ends: {}", lines.join(" / "))
 }
 
-/// Instruments that gave nothing, each once.
-fn counters(parts: &Parts, out: &mut Vec<Finding>) {
-    let missing = parts.instructions.iter().flatten().find_map(|counted| match counted {
-        Counted::No(why) => Some(why),
-        Counted::Instructions(_) => None,
-    });
-    if let Some(why) = missing {
-        let text = format!("instructions are not counted: {why}");
-        out.push(Finding::new(Severity::Note, "no-instructions", text));
-    }
+/// Instruments that gave nothing.
+fn instruments(parts: &Parts, out: &mut Vec<Finding>) {
+    counts::findings(parts, out);
     events::findings(parts, out);
 }
 
-/// Instructions of a variant, where both counts agree.
-fn instructions(parts: &Parts, variant: usize) -> Option<(u64, u64)> {
-    let counted = parts.instructions.get(variant)?.iter().filter_map(|counted| match counted {
-        Counted::Instructions(n) => Some(*n),
-        Counted::No(_) => None,
-    });
-    let counted: Vec<u64> = counted.collect();
-    Some((*counted.iter().min()?, *counted.iter().max()?))
-}
-
 fn exact(parts: &Parts, judgement: &Judgement) -> Option<Section> {
-    let mut rows: Vec<(String, Vec<Cell>)> = Vec::new();
-    let counts = |variant| {
-        let Some((low, high)) = instructions(parts, variant) else { return Cell::Empty };
-        if low == high {
-            return Cell::from(low);
-        }
-        let trust = Trust::Resolution { low: low.into(), high: high.into() };
-        Cell::Figure { value: Some(Number::from(low)), trust }
-    };
-    let cells: Vec<Cell> = (0..parts.variants.len()).map(counts).collect();
-    if cells.iter().any(|cell| *cell != Cell::Empty) {
-        rows.push(("instructions (valgrind)".to_owned(), cells));
-    }
+    let mut rows = counts::rows(parts);
     for (metric, counts) in &judgement.exact {
         rows.push((metric.name().to_owned(), counts.iter().map(|n| Cell::from(*n)).collect()));
     }
@@ -195,8 +167,9 @@ fn exact(parts: &Parts, judgement: &Judgement) -> Option<Section> {
             column.cells.push(cell);
         }
     }
-    let notes =
-        ["These repeat exactly in every run of a variant: no load on the machine moves them."];
+    let repeat =
+        "These repeat exactly in every run of a variant: no load on the machine moves them.";
+    let notes: Vec<&str> = [repeat].into_iter().chain(counts::notes(parts)).collect();
     Some(section("exact", "exact counts", &notes, Content::Table(Table::new(columns))))
 }
 

@@ -170,6 +170,10 @@ pub enum Metric {
     InvoluntarySwitches,
     /// Bytes of its answer.
     OutputBytes,
+    /// Bytes that it and its descendants read from files, pipes and terminals.
+    ReadBytes,
+    /// Bytes that they wrote.
+    WrittenBytes,
     /// What the kernel or the processor counted.
     Event(Event),
     /// A counter by name.
@@ -177,8 +181,8 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// Those that every sample has.
-    pub const ALWAYS: [Metric; 9] = [
+    /// Those that every sample has, where the system counts them.
+    pub const ALWAYS: [Metric; 11] = [
         Metric::Wall,
         Metric::Cpu,
         Metric::User,
@@ -188,6 +192,8 @@ impl Metric {
         Metric::MajorFaults,
         Metric::VoluntarySwitches,
         Metric::InvoluntarySwitches,
+        Metric::ReadBytes,
+        Metric::WrittenBytes,
     ];
 
     /// The metric of that name.
@@ -211,6 +217,8 @@ impl Metric {
             Metric::VoluntarySwitches => "voluntary-switches",
             Metric::InvoluntarySwitches => "involuntary-switches",
             Metric::OutputBytes => "output-bytes",
+            Metric::ReadBytes => "read-bytes",
+            Metric::WrittenBytes => "written-bytes",
             Metric::Event(event) => event.name(),
             Metric::Counter(name) => name,
         }
@@ -221,7 +229,9 @@ impl Metric {
     pub fn unit(&self) -> Unit {
         match self {
             Metric::Wall | Metric::Cpu | Metric::User | Metric::System => Unit::NANOSECONDS,
-            Metric::Peak | Metric::OutputBytes => Unit::BYTES,
+            Metric::Peak | Metric::OutputBytes | Metric::ReadBytes | Metric::WrittenBytes => {
+                Unit::BYTES
+            }
             Metric::Event(event) => event.unit(),
             Metric::Counter(name) => match part_of(name) {
                 Some((_, "count")) => Unit::COUNT,
@@ -258,6 +268,14 @@ impl Metric {
         matches!(self, Metric::Wall | Metric::Cpu | Metric::User | Metric::System) || *self == clock
     }
 
+    /// Whether others on the machine move it: a count of it that is the same in every run is so by
+    /// chance.
+    pub fn is_moved_by_load(&self) -> bool {
+        let switches = [Event::ContextSwitches, Event::CpuMigrations].map(Metric::Event);
+        let own = [Metric::MajorFaults, Metric::VoluntarySwitches, Metric::InvoluntarySwitches];
+        self.is_time() || own.contains(self) || switches.contains(self)
+    }
+
     /// The figure; `None` where the sample has none.
     pub fn of(&self, sample: &Sample) -> Option<u64> {
         let Outcome { wall_ns, user_us, system_us, peak_bytes, .. } = sample.outcome;
@@ -272,6 +290,8 @@ impl Metric {
             Metric::VoluntarySwitches => sample.outcome.voluntary_switches,
             Metric::InvoluntarySwitches => sample.outcome.involuntary_switches,
             Metric::OutputBytes => sample.answer.as_ref()?.bytes,
+            Metric::ReadBytes => sample.outcome.read_bytes?,
+            Metric::WrittenBytes => sample.outcome.written_bytes?,
             Metric::Event(event) => return sample.outcome.events.get(event)?.value(),
             Metric::Counter(name) => {
                 let counted = sample.counters.get(name).copied();

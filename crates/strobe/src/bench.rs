@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use strobe_experiment::bench::{Bench, Settings};
-use strobe_experiment::host::{Command, Counted, Host, Lease, Probe, instructions};
+use strobe_experiment::host::{Command, Count, Host, Lease, Probe};
 use strobe_experiment::measurement::{Parts, measurement};
 use strobe_experiment::samples::{Log, Metric, Round, Variant};
 use strobe_model::spelling;
@@ -104,11 +104,13 @@ pub struct Args {
     /// Everything that is printed must be equal, but for counters.
     #[arg(long, help_heading = "Commands of this machine")]
     same_output: bool,
-    /// Count instructions by valgrind, twice each, before the rounds.
+    /// Count instructions by valgrind, twice each, before the rounds: as `--instrument
+    /// valgrind-instructions`.
     #[arg(long, help_heading = "Commands of this machine")]
     instructions: bool,
     /// What kernel and processor count for each command and its descendants (perf_event_open):
-    /// perf, perf-software, perf-hardware, or an event, as perf-cycles.
+    /// perf, perf-software, perf-hardware, or an event, as perf-cycles; or what valgrind counts:
+    /// valgrind, valgrind-instructions, -cache, -branches, -allocations.
     #[arg(
         long,
         value_name = "NAME",
@@ -190,7 +192,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         stop: &stop,
         check: None,
     };
-    let counted = if args.instructions { count(&bench) } else { Vec::new() };
+    let counted = bench.counted(100);
     let written = rounds_of(&bench, &mut rounds, log.as_mut());
     if rounds.is_empty() {
         return Err(exit::interrupted("stopped before the first round was over"));
@@ -201,7 +203,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         variants: &variants,
         rounds: &rounds,
         settings: &settings,
-        instructions: &counted,
+        counted: &counted,
         clock_ns: Probe::new(workplace.folder.path()).clock_ns,
         interrupted: interrupt::happened(),
         tool: TOOL,
@@ -301,17 +303,6 @@ pub fn open(path: &Path, variants: &[Variant], seed: u64) -> anyhow::Result<(Log
     Ok((log, rounds))
 }
 
-/// Instructions of each variant, twice: whether they repeat is seen, not taken for granted.
-pub fn count(bench: &Bench) -> Vec<Vec<Counted>> {
-    let timeout = bench.settings.timeout.saturating_mul(100);
-    let twice = |variant: &Variant| {
-        let one = || instructions(bench.host, &variant.command, bench.folder, timeout, bench.stop);
-        let first = one();
-        if matches!(first, Counted::No(_)) { vec![first] } else { vec![first, one()] }
-    };
-    bench.variants.iter().map(twice).collect()
-}
-
 fn settings(args: &Args) -> anyhow::Result<Settings> {
     let threshold = args.threshold.unwrap_or(2.0);
     if !(threshold > 0.0 && threshold < 100.0) {
@@ -346,6 +337,7 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         metric,
         same_output: args.same_output,
         counters: args.counter.clone(),
+        counts: args.instructions.then_some(Count::Instructions).into_iter().collect(),
         ..Settings::default()
     };
     let wrong = |why: String| exit::usage(format!("--instrument: {why}"));

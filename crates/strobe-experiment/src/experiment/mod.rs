@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use strobe_model::measurement::{Finding, Measurement, NamedPart, Severity};
+use strobe_model::measurement::{Finding, Measurement, Severity};
 
 use crate::bench::{Bench, Meter, Settings};
 use crate::claim;
 use crate::file::{File, VariantFile};
-use crate::host::{self, Command, Counted, Ended, Host, Probe};
+use crate::host::{self, Command, Count, Counted, Ended, Host, Probe};
 use crate::lock;
 use crate::measurement::{Parts, measurement};
 use crate::placeholders::{self, Names};
@@ -252,7 +252,7 @@ impl Run<'_> {
         // What was measured is shown also where the disk has no room for it.
         let written = bench.run(&mut rounds, Some(&mut log), &mut |_| {}).map_err(io);
         let unkept = written.err().map(|error| format!("rounds are not kept: {error}"));
-        let counted = self.counted(&bench);
+        let counted = bench.counted(10);
         let profiles = self.profiles(&names, settings.timeout.saturating_mul(10));
         if unkept.is_none() && !self.stop.load(Ordering::Relaxed) {
             // Whole: the next run begins anew.
@@ -261,20 +261,6 @@ impl Run<'_> {
             std::fs::rename(&path, &done).map_err(io)?;
         }
         Ok(Step { at, variants, rounds, settings, counted, profiles, unkept })
-    }
-
-    fn counted(&self, bench: &Bench) -> Vec<Vec<Counted>> {
-        if !self.file.measure.instructions || self.stop.load(Ordering::Relaxed) {
-            return Vec::new();
-        }
-        let limit = bench.settings.timeout.saturating_mul(10);
-        let twice = |variant: &Variant| {
-            let one =
-                || host::instructions(self.host, &variant.command, self.kept, limit, self.stop);
-            let first = one();
-            if matches!(first, Counted::No(_)) { vec![first] } else { vec![first, one()] }
-        };
-        bench.variants.iter().map(twice).collect()
     }
 
     fn variant(&self, variant: &VariantFile, names: &Names) -> Variant {
@@ -300,6 +286,7 @@ impl Run<'_> {
             // Three runs show that a count repeats.
             least_rounds: if self.file.expect.iter().any(|e| e.exactly.is_some()) { 3 } else { 2 },
             lateness: measure.lateness_ms.map(Duration::from_millis),
+            counts: measure.instructions.then_some(Count::Instructions).into_iter().collect(),
             ..Settings::default()
         };
         let wrong = |why: String| Error::Io(FILE.to_owned(), io::Error::other(why));
@@ -324,7 +311,7 @@ impl Run<'_> {
                 variants: &step.variants,
                 rounds: &step.rounds,
                 settings: &step.settings,
-                instructions: &step.counted,
+                counted: &step.counted,
                 clock_ns,
                 interrupted,
                 tool: self.tool,
@@ -333,26 +320,16 @@ impl Run<'_> {
             measurement.findings.extend(step.profiles.findings.iter().cloned());
             measurement
         };
-        let parts: Vec<Measurement> = steps.iter().map(one).collect();
-        let Some(mut whole) = parts.first().cloned() else { return empty() };
+        let mut whole = match &self.file.sweep {
+            Some(sweep) => sweep::whole(&sweep.parameter, steps, one),
+            None => steps.first().map_or_else(empty, one),
+        };
         whole
             .subject
             .facts
             .push(strobe_model::measurement::Fact::text("question", &self.file.question));
-        if let Some(sweep) = &self.file.sweep {
-            let parameter = &sweep.parameter;
-            whole.sections =
-                vec![sweep::curve(parameter, steps), sweep::crossings(parameter, steps)];
-            whole.findings = parts.iter().flat_map(|part| part.findings.clone()).collect();
-            whole.parts = steps
-                .iter()
-                .zip(parts)
-                .map(|(step, measurement)| NamedPart {
-                    name: format!("{}={}", sweep.parameter, step.at.unwrap_or(0)),
-                    measurement,
-                })
-                .collect();
-        } else if self.file.measure.steps
+        if self.file.sweep.is_none()
+            && self.file.measure.steps
             && let Some(step) = steps.first()
         {
             whole.sections.insert(0, sweep::shares(step));

@@ -3,12 +3,68 @@
 use strobe_analyse::statistics::crossover::{Crossover, Point, crossover};
 use strobe_analyse::statistics::growth::growth;
 use strobe_model::measurement::{
-    Cell, Column, Content, Number, Quantity, Section, Table, Trust, Unit,
+    Cell, Column, Content, Ended, Finding, Measurement, NamedPart, Number, Quantity, Section,
+    Table, Trust, Unit,
 };
 
 use super::Step;
 use crate::judge::{judge, pairs};
 use crate::samples::Metric;
+
+/// All values together: what was counted and what was found at each, the curve, the crossings, and
+/// the values as parts.
+pub(super) fn whole(
+    parameter: &str,
+    steps: &[Step],
+    one: impl Fn(&Step) -> Measurement,
+) -> Measurement {
+    let named = |step: &Step| NamedPart {
+        name: format!("{parameter}={}", step.at.unwrap_or(0)),
+        measurement: one(step),
+    };
+    let parts: Vec<NamedPart> = steps.iter().map(named).collect();
+    let Some(mut whole) = parts.first().map(|part| part.measurement.clone()) else {
+        return super::empty();
+    };
+    // Their commands have the value in them.
+    whole.instrument.settings.retain(|name, _| !name.starts_with("variant "));
+    let all = || parts.iter().map(|part| &part.measurement);
+    whole.window.duration = sum(all().map(|part| &part.window.duration), Unit::NANOSECONDS);
+    whole.window.ended = ended(&parts);
+    for total in &mut whole.totals {
+        total.quantity = sum(all().filter_map(|part| part.total(&total.id)), Unit::COUNT);
+    }
+    let at = |part: &NamedPart, finding: &Finding| Finding {
+        place: finding.place.clone().or_else(|| Some(part.name.clone())),
+        ..finding.clone()
+    };
+    let found = parts.iter().flat_map(|part| part.measurement.findings.iter().map(|f| at(part, f)));
+    whole.findings = found.collect();
+    whole.sections = vec![curve(parameter, steps), crossings(parameter, steps)];
+    whole.parts = parts;
+    whole
+}
+
+/// Of counts and times that are known.
+fn sum<'a>(quantities: impl Iterator<Item = &'a Quantity>, unit: Unit) -> Quantity {
+    let numbers = quantities.filter_map(|quantity| Some(quantity.value()?.as_u64()));
+    Quantity::exact(numbers.sum::<u64>(), unit)
+}
+
+/// How most of it ended: only where every value was decided, the whole was.
+fn ended(parts: &[NamedPart]) -> Ended {
+    let is =
+        |kind: &str| parts.iter().filter(|part| part.measurement.window.ended.kind == kind).count();
+    let kind = ["interrupted", "limit"].into_iter().find(|kind| is(kind) > 0);
+    let kind = kind.unwrap_or("decided");
+    let of_kind = |part: &&NamedPart| part.measurement.window.ended.kind == kind;
+    let first = parts.iter().find(of_kind).map(|part| part.measurement.window.ended.clone());
+    let mut ended = first.unwrap_or_default();
+    if is(kind) < parts.len() {
+        ended.text = format!("{}, for {} of {} values", ended.text, is(kind), parts.len());
+    }
+    ended
+}
 
 /// The median quotient of each variant and the first, at each value.
 pub(super) fn curve(parameter: &str, steps: &[Step]) -> Section {

@@ -136,31 +136,6 @@ impl EventCount {
     }
 }
 
-/// What an instrument is called that counts events, and the events that it stands for.
-fn instruments() -> impl Iterator<Item = (&'static str, Vec<Event>)> {
-    let groups = [
-        ("perf", Event::all().collect()),
-        ("perf-software", Event::SOFTWARE.to_vec()),
-        ("perf-hardware", Event::HARDWARE.to_vec()),
-    ];
-    groups.into_iter().chain(Event::all().map(|event| (event.name(), vec![event])))
-}
-
-/// The events of instruments, each once, in the order of [`Event::all`].
-///
-/// # Errors
-/// If there is no such instrument: with the nearest name, and all there are.
-pub fn events(names: &[String]) -> Result<Vec<Event>, String> {
-    let mut wanted = Vec::new();
-    for name in names {
-        match instruments().find(|(known, _)| known == name) {
-            Some((_, events)) => wanted.extend(events),
-            None => return Err(unknown(name)),
-        }
-    }
-    Ok(Event::all().filter(|event| wanted.contains(event)).collect())
-}
-
 /// Why this machine does not count an event; `None` if it does.
 pub fn uncounted(host: &Host, event: Event, stop: &AtomicBool) -> Option<String> {
     let command = Command { events: vec![event], ..Command::line("true") };
@@ -172,14 +147,6 @@ pub fn uncounted(host: &Host, event: Event, stop: &AtomicBool) -> Option<String>
         None => outcome.ended.to_string(),
     };
     Some(format!("a machine that counts {} ({why})", event.name()))
-}
-
-fn unknown(name: &str) -> String {
-    let known: Vec<&str> = instruments().map(|(known, _)| known).collect();
-    let near = known.iter().map(|other| (strsim::damerau_levenshtein(name, other), other));
-    let near = near.min().filter(|(distance, _)| *distance <= 1 + name.len() / 3);
-    let near = near.map_or(".".to_owned(), |(_, other)| format!("; did you mean {other}?"));
-    format!("there is no instrument {name}{near} There are {}", known.join(", "))
 }
 
 #[cfg(test)]
@@ -205,21 +172,5 @@ mod tests {
         assert_eq!(counted(0, 0, 0).value(), None, "the command never began");
         assert_eq!(EventCount::Refused("no counters".to_owned()).value(), None);
         assert_eq!(counted(0, 10, 10).value(), Some(0));
-    }
-
-    #[test]
-    fn instruments_stand_for_events_each_once() {
-        let names = |names: &[&str]| {
-            events(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
-        };
-        assert_eq!(names(&[]), Ok(Vec::new()));
-        assert_eq!(names(&["perf-software"]), Ok(Event::SOFTWARE.to_vec()));
-        let both = names(&["perf-cycles", "perf-task-clock", "perf-cycles"]);
-        assert_eq!(both, Ok(vec![Event::TaskClock, Event::Cycles]));
-        assert_eq!(names(&["perf"]).map(|all| all.len()), Ok(10));
-        let why = names(&["perf-cycle"]).expect_err("there is none");
-        assert!(why.contains("no instrument perf-cycle; did you mean perf-cycles?"), "{why}");
-        let why = names(&["time"]).expect_err("there is none");
-        assert!(why.contains("There are perf, perf-software"), "{why}");
     }
 }

@@ -10,6 +10,9 @@
 mod counters;
 mod environment;
 mod event;
+mod instruments;
+#[cfg(target_os = "linux")]
+mod io;
 mod lateness;
 #[cfg(target_os = "linux")]
 mod leftovers;
@@ -32,9 +35,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use environment::{Environment, Probe};
-pub use event::{Event, EventCount, events, uncounted};
+pub use event::{Event, EventCount, uncounted};
+pub use instruments::{Instruments, instruments};
 pub use lateness::Lateness;
-pub use valgrind::{Counted, instructions};
+pub use valgrind::{Count, Counted, counted};
 #[cfg(not(target_os = "linux"))]
 pub use without::{Lease, Running, run, start, supervise};
 #[cfg(target_os = "linux")]
@@ -186,6 +190,12 @@ pub struct Outcome {
     pub involuntary_switches: u64,
     /// Processes that were still there when it had ended; they were killed.
     pub left_behind: u64,
+    /// Bytes that it and its descendants read, where the system counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_bytes: Option<u64>,
+    /// Bytes that they wrote, where the system counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<u64>,
     /// What the kernel counted, of what was asked for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub events: BTreeMap<Event, EventCount>,
@@ -206,6 +216,8 @@ impl Outcome {
             voluntary_switches: 0,
             involuntary_switches: 0,
             left_behind: 0,
+            read_bytes: None,
+            written_bytes: None,
             events: BTreeMap::new(),
         }
     }

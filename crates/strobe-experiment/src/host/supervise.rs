@@ -16,6 +16,7 @@ use rustix::process::{
 };
 
 use super::counters::Counters;
+use super::io::children;
 use super::processes::{end_descendants, send_group};
 use super::{Command, Ended, Outcome};
 
@@ -81,9 +82,10 @@ fn carry_out(command: &Command) -> Outcome {
     };
     // Before others are reaped, which were killed and did not do their work.
     let used = usage(UsageWho::RUSAGE_CHILDREN);
+    let (read_bytes, written_bytes) = children().unzip();
     let events = counters.read();
     let left_behind = end_descendants();
-    Outcome { events, ..outcome(ended, wall, used, floor, left_behind) }
+    Outcome { events, read_bytes, written_bytes, ..outcome(ended, wall, used, floor, left_behind) }
 }
 
 fn start(command: &Command) -> io::Result<(Instant, Child)> {

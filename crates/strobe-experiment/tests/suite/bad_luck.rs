@@ -31,6 +31,25 @@ fn what_it_took_is_counted_with_descendants() {
     assert_eq!(outcome.left_behind, 0);
 }
 
+/// Of pipes as well; what the supervisor reads itself is not in it.
+#[test]
+fn bytes_are_counted_with_descendants() {
+    let bytes = |line: &str| {
+        let outcome = ended(line);
+        outcome.read_bytes.zip(outcome.written_bytes)
+    };
+    let Some((read, written)) = bytes("exit 0") else {
+        // Not every system counts them: then they are unknown in both.
+        assert_eq!(bytes("head -c 9 /dev/zero"), None);
+        return;
+    };
+    assert!(written == 0 && read < 100_000, "a shell reads libraries' heads: {read}, {written}");
+    let (read, written) =
+        bytes("head -c 1000000 /dev/zero | cat; exit 0").expect("they are counted");
+    assert!((2_000_000..2_200_000).contains(&read), "{read}");
+    assert_eq!(written, 2_000_000);
+}
+
 #[test]
 fn what_hangs_is_ended_with_all_it_started() {
     let word = own("86401");

@@ -85,7 +85,7 @@ fn measured(names: &[&str]) -> Measurement {
         variants: &variants,
         rounds: &rounds,
         settings,
-        instructions: &[],
+        counted: &[],
         clock_ns: 1,
         interrupted: false,
         tool: "strobe",

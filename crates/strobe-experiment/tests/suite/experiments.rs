@@ -73,6 +73,9 @@ fn a_sweep_gives_curve_crossover_growth_and_advice() {
     let measurement = carried_out(SWEEP).expect("it builds");
     assert!(measurement.findings.is_empty(), "{:#?}", measurement.findings);
     assert_eq!(measurement.parts.len(), 4);
+    let rounds = |of: &Measurement| of.total("rounds").and_then(|n| Some(n.value()?.as_u64()));
+    let each = measurement.parts.iter().filter_map(|part| rounds(&part.measurement));
+    assert_eq!(rounds(&measurement), Some(each.sum()), "the whole is all values");
     let table = measurement.table("crossover").expect("the section");
     let at = table.column("crossover").expect("the place").cells[1].number().expect("a number");
     assert!((80.0..125.0).contains(&at.as_f64()), "{at:?}");

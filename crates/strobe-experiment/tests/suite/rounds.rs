@@ -56,11 +56,11 @@ fn what_fails_has_no_time() {
     let failure = |variant: usize| judgement.failures[variant].iter().next();
     assert_eq!(failure(0), None);
     assert_eq!(failure(1), Some((&"exit code 3".to_owned(), &3)));
-    assert_eq!(failure(2), Some((&"timeout".to_owned(), &3)));
+    assert_eq!(failure(2), Some((&"timeout".to_owned(), &1)));
     assert_eq!(judgement.comparisons[0].verdict, None);
     assert!(judgement.comparisons[2].verdict.is_some());
-    // Given up after three failures; the others go on.
-    assert_eq!(judgement.runs, [4, 3, 3, 4]);
+    // Given up after three failures or one hang; the others go on.
+    assert_eq!(judgement.runs, [4, 3, 1, 4]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn the_measurement_holds_together() {
         variants: &variants,
         rounds: &rounds,
         settings: &settings,
-        instructions: &[],
+        counted: &[],
         clock_ns: 30,
         interrupted: false,
         tool: "strobe",

@@ -89,6 +89,33 @@ fn quoted_commands_behind_dashes_run_and_the_same_twice_is_numbered() {
     assert!(!ran.stdout.contains("fails"), "{}", ran.stdout);
 }
 
+/// Valgrind is one of the programs that the tests need.
+#[test]
+fn valgrind_counts_what_load_does_not_move() {
+    let lines = ["sort Cargo.toml", "sort -r Cargo.toml"];
+    let begin = ["bench", "--rounds", "3", "--instrument", "valgrind"];
+    let (code, measurement) = measured(&[&begin[..], &lines].concat());
+    assert_eq!(code, 0, "{:?}", measurement.findings);
+    let table = measurement.table("exact").expect("exact counts");
+    let of = |name: &str| {
+        let names = &table.column("count").expect("names").cells;
+        let row =
+            names.iter().position(|cell| cell.text().is_some_and(|text| text.starts_with(name)));
+        let row = row.unwrap_or_else(|| panic!("no {name}: {names:?}"));
+        let cell = &table.column("variant-1").expect("a variant").cells[row];
+        (
+            names[row].text().unwrap_or_default().to_owned(),
+            cell.number().map_or(0.0, |n| n.as_f64()),
+        )
+    };
+    for name in ["instructions", "l1-instruction-misses", "l1-data-misses", "branches"] {
+        assert!(of(name).1 > 100.0, "{name}: {:?}", of(name));
+    }
+    assert!(of("l1-data-misses").1 < of("instructions").1);
+    assert!(of("allocated-bytes").1 > of("allocations").1 && of("allocations").1 > 0.0);
+    assert!(of("mispredictions").0.contains("not to be trusted"));
+}
+
 #[test]
 fn commands_parted_by_vs_are_the_ones_in_quotes() {
     let names: &[&str] =

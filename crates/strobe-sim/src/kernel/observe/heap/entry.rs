@@ -24,8 +24,8 @@ pub struct Entry {
     pub inside: Inside,
 }
 
-/// What a call is that an allocator makes itself, as that of `_malloc_r` in `malloc`. Such calls are
-/// as many as those of the firmware, so what is known of them beforehand is only counted.
+/// What a call is that an allocator makes itself, as that of `_malloc_r` in `malloc`. Such calls
+/// are as many as those of the firmware, so what is known of them beforehand is only counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inside {
     /// Something to be seen.

@@ -1,5 +1,5 @@
-//! What was seen of allocators' calls: the calls, where they were made, and in which order they began
-//! and ended.
+//! What was seen of allocators' calls: the calls, where they were made, and in which order they
+//! began and ended.
 
 use super::super::schedule::Who;
 
