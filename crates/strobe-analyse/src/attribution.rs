@@ -92,7 +92,7 @@ pub struct Sums {
     /// Its parts, in the order of [`Profile::parts`]; 0 for those that the samples do not know.
     pub parts: Vec<Amount>,
     /// Every measure of the profile, in their order; `None` for one that is not known here.
-    pub others: Vec<Option<i64>>,
+    pub others: Vec<Option<Amount>>,
 }
 
 impl Sums {
@@ -114,9 +114,9 @@ impl Sums {
     }
 }
 
-fn add_known(sum: &mut Option<i64>, value: Option<i64>) {
-    if let Some(value) = value {
-        *sum = Some(sum.unwrap_or(0).saturating_add(value));
+fn add_known(sum: &mut Option<Amount>, amount: Option<Amount>) {
+    if let Some(amount) = amount {
+        *sum.get_or_insert_default() += amount;
     }
 }
 
@@ -141,7 +141,7 @@ impl<'a> Columns<'a> {
     fn zero(&self) -> Sums {
         Sums {
             parts: vec![Amount::default(); self.parts.len()],
-            others: self.others.iter().map(|values| values.map(|_| 0)).collect(),
+            others: self.others.iter().map(|values| values.map(|_| Amount::default())).collect(),
             ..Sums::default()
         }
     }
@@ -167,7 +167,8 @@ impl<'a> Columns<'a> {
             }
         }
         for (sum, values) in sums.others.iter_mut().zip(&self.others) {
-            add_known(sum, values.and_then(|v| v.values.get(sample).copied()));
+            let known = values.filter(|values| sample < values.values.len());
+            add_known(sum, known.map(|values| Amount::of(values, sample)));
         }
     }
 }

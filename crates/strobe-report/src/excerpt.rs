@@ -144,7 +144,9 @@ fn functions(profile: &Profile, measure: &Measure, top: Option<usize>) -> Option
     ];
     let others: Vec<usize> = (0..profile.measures.len())
         .filter(|at| profile.measures[*at].id != measure.id)
-        .filter(|at| flat.total.others.get(*at).copied().flatten().is_some_and(|sum| sum != 0))
+        .filter(|at| {
+            flat.total.others.get(*at).copied().flatten().is_some_and(|sum| sum.value != 0)
+        })
         .collect();
     for at in &others {
         let other = &profile.measures[*at];
@@ -189,7 +191,10 @@ fn line(
         figure(flat, sums.all),
         inclusive.map_or(Cell::Empty, |amount| figure(flat, amount)),
     ];
-    let other = |at: &usize| Cell::from(sums.others.get(*at).copied().flatten());
+    let other = |at: &usize| {
+        let amount = sums.others.get(*at).copied().flatten();
+        amount.map_or(Cell::Empty, modelled)
+    };
     cells.extend(others.iter().map(other));
     cells
 }
@@ -208,6 +213,11 @@ fn figure(flat: &Flat, amount: Amount) -> Cell {
         return Quantity::new(Some(amount.value.into()), Unit::COUNT, trust)
             .map_or_else(|_| amount.value.into(), Cell::from);
     }
+    modelled(amount)
+}
+
+/// A value with its bounds, if they do not meet.
+fn modelled(amount: Amount) -> Cell {
     if amount.is_exact() {
         return amount.value.into();
     }

@@ -20,6 +20,12 @@ const MAX_BYTES: u64 = 1 << 30;
 /// What gzip files begin with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
+/// What UTF-8 text may begin with, as editors of Windows write it.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What UTF-16 text begins with, in either order of bytes.
+const WIDE: [&[u8]; 2] = [b"\xff\xfe{\0", b"\xfe\xff\0{"];
+
 /// How a schema's name begins.
 const PREFIX: &str = "strobe-";
 
@@ -44,6 +50,9 @@ pub enum Error {
     /// It is no text.
     #[error("not text: byte {0} is not UTF-8")]
     NotText(usize),
+    /// It is text of another encoding, as a shell of Windows redirects it.
+    #[error("UTF-16, and measurements are UTF-8: write it with -o FILE, not by redirecting")]
+    Wide,
     /// It is no JSON, or has not the form that its schema demands.
     #[error("not a measurement: {0}")]
     Syntax(#[from] serde_json::Error),
@@ -62,9 +71,10 @@ pub enum Error {
 
 /// Whether a file that begins like this may be a measurement, or an older form of one.
 pub fn is_one(head: &[u8]) -> bool {
-    if head.starts_with(&GZIP) {
+    if head.starts_with(&GZIP) || WIDE.iter().any(|wide| head.starts_with(wide)) {
         return true;
     }
+    let head = head.strip_prefix(MARK).unwrap_or(head);
     let word = b"\"strobe-";
     head.trim_ascii_start().starts_with(b"{") && head.windows(word.len()).any(|w| w == word)
 }
@@ -98,6 +108,7 @@ pub fn read(bytes: &[u8]) -> Result<Form, Error> {
 
 fn advice(schema: &str) -> &'static str {
     match schema.strip_prefix(PREFIX).and_then(|rest| rest.split_once('/')) {
+        Some(("measurement", "0")) => "there never was such a version",
         Some(("measurement", _)) => "a newer strobe wrote it: update this one",
         Some((
             "events" | "pins" | "bus" | "plan" | "cycles" | "against" | "allocations" | "published"
@@ -121,6 +132,10 @@ fn text(bytes: &[u8], most: u64) -> Result<String, Error> {
     if bytes.len() as u64 > most {
         return Err(Error::TooLarge);
     }
+    if WIDE.iter().any(|wide| bytes.starts_with(wide)) {
+        return Err(Error::Wide);
+    }
+    let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|error| Error::NotText(error.valid_up_to()))?;
     Ok(text.to_owned())
 }

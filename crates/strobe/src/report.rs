@@ -111,6 +111,21 @@ impl Args {
         self.result.files(named);
     }
 
+    /// An option that was given and that a measurement has no use for.
+    fn of_streams(&self) -> Option<&'static str> {
+        let given = [
+            (self.elf.is_some(), "--elf"),
+            (self.symbols.is_some(), "--symbols"),
+            (self.meanings.is_some(), "--meanings"),
+            (self.published.is_some(), "--published"),
+            (self.from.is_some(), "--from"),
+            (self.to.is_some(), "--to"),
+            (self.clock.is_some(), "--clock"),
+        ];
+        let given = given.into_iter().find(|(given, _)| *given).map(|(_, option)| option);
+        given.or_else(|| self.options.given())
+    }
+
     /// How to understand a stream.
     fn stream(&self) -> traced::Options {
         traced::Options { clock: self.clock, ..self.options.clone() }
@@ -148,6 +163,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         && args.metadata.is_none()
         && let Some(measurement) = measurement::read(&args.path)?
     {
+        if let Some(option) = args.of_streams() {
+            let file = args.path.display();
+            let text = format!("{option} is for streams, and {file} is a measurement");
+            return Err(exit::usage(text));
+        }
         return measured(args, measurement);
     }
     let kind = match args.kind {
@@ -191,6 +211,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// A measurement, whoever wrote it.
 fn measured(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {
     let measurement = show::part_of(measurement, args.thread.as_deref())?;
+    show::annotatable(&measurement, &args.annotate)?;
     let mut selection = show::selection(&args.result, args.by, args.tree, args.annotate.clone());
     selection.treemap = args.treemap;
     args.result.measurement(&measurement, &selection)?;

@@ -26,6 +26,41 @@ pub fn selection(wanted: &Wanted, by: By, tree: bool, annotate: Vec<String>) -> 
     Selection { by: by.into(), tree, annotate, ..wanted.selection() }
 }
 
+/// Whether functions can be printed by instructions.
+///
+/// # Errors
+/// Where the measurement has no disassembly with it, or no such function.
+pub fn annotatable(measurement: &Measurement, functions: &[String]) -> anyhow::Result<()> {
+    if functions.is_empty() {
+        return Ok(());
+    }
+    let mut all = vec![measurement];
+    let mut at = 0;
+    while let Some(&one) = all.get(at) {
+        all.extend(one.parts.iter().map(|part| &part.measurement));
+        at += 1;
+    }
+    let listed = |name: &String| {
+        let column = |m: &&Measurement| m.table("disassembly")?.column("function").cloned();
+        let columns = all.iter().filter_map(column);
+        columns.flat_map(|column| column.cells).any(|cell| cell.text() == Some(name.as_str()))
+    };
+    let known = |name: &String| {
+        let mut profiles = all.iter().flat_map(|m| m.profiles());
+        listed(name) || profiles.any(|profile| profile.functions.name.contains(name))
+    };
+    if !all.iter().any(|m| m.table("disassembly").is_some()) {
+        return Err(exit::usage(
+            "--annotate: the measurement has no disassembly with it; `strobe run --attach \
+             disassembly` puts it there",
+        ));
+    }
+    match functions.iter().find(|name| !known(name)) {
+        Some(name) => Err(exit::usage(format!("--annotate: there is no function {name} in it"))),
+        None => Ok(()),
+    }
+}
+
 /// The part of a measurement that belongs to a thread or interrupt; without a name, all of it.
 ///
 /// # Errors

@@ -38,8 +38,8 @@ fn totals(profile: &Profile, part: &mut Measurement) {
         let own = match total.id.as_str() {
             id if id == measure.id => Some(figure(all)),
             "idle" if *total.quantity.unit() == measure.unit => Some(figure(idle)),
-            "instructions" => executed.map(|n| Quantity::exact(n, Unit::INSTRUCTIONS)),
-            "cycles-per-instruction" => executed.map(|n| ratio(busy, n)),
+            "instructions" => executed.map(|amount| quantity(amount, &Unit::INSTRUCTIONS)),
+            "cycles-per-instruction" => executed.map(|amount| ratio(busy, amount.value)),
             _ => None,
         };
         if let Some(own) = own {

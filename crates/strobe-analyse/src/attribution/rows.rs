@@ -177,7 +177,7 @@ fn called(profile: &Profile, measure: &str, rows: &mut [Row], total: &mut Sums) 
     let known: Vec<bool> = total.others.iter().map(Option::is_some).collect();
     tree.walk(|node, is_outermost| {
         let node = &tree.nodes[node];
-        let add = |others: &mut Vec<Option<i64>>| {
+        let add = |others: &mut Vec<Option<Amount>>| {
             for (i, value) in node.others.iter().enumerate().filter(|(i, _)| !known[*i]) {
                 add_known(&mut others[i], *value);
             }
@@ -201,11 +201,12 @@ fn labelled(profile: &Profile, by: &By, rows: &mut [Row], total: &mut Sums) {
     let known: Vec<bool> = total.others.iter().map(Option::is_some).collect();
     for (m, measure) in profile.measures.iter().enumerate().filter(|(m, _)| !known[*m]) {
         let Some(values) = chains.of(&measure.id) else { continue };
-        for (i, value) in values.values.iter().enumerate() {
-            add_known(&mut total.others[m], Some(*value));
+        for i in 0..values.values.len() {
+            let amount = Some(Amount::of(values, i));
+            add_known(&mut total.others[m], amount);
             let spot = spot(profile, None, chains.label(i), by);
             if let Some(row) = at.get(&spot) {
-                add_known(&mut rows[*row].sums.others[m], Some(*value));
+                add_known(&mut rows[*row].sums.others[m], amount);
             }
         }
     }

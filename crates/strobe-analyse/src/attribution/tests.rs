@@ -152,7 +152,7 @@ proptest! {
         let all = roots.fold((0, 0), |s, n| (s.0 + n.all.busy, s.1 + n.all.idle));
         prop_assert_eq!(own, (total.busy().value, total.idle.value));
         prop_assert_eq!(all, own);
-        let calls: i64 = tree.nodes.iter().filter_map(|node| node.others[3]).sum();
+        let calls: i64 = tree.nodes.iter().filter_map(|node| Some(node.others[3]?.value)).sum();
         prop_assert_eq!(calls, profile.chains.of("calls").unwrap().sum());
         for (i, node) in tree.nodes.iter().enumerate() {
             prop_assert!(node.parent.is_none_or(|parent| parent < i));
@@ -213,13 +213,18 @@ fn recursive() -> Profile {
 fn recursion_counts_once_and_namesakes_are_kept_apart() {
     let flat = rows(&recursive(), "cycles", &By::Function).unwrap();
     let seen = flat.rows.iter().map(|row| {
-        let (busy, calls) = (row.sums.busy().value, row.sums.others[3].unwrap_or(0));
+        let (busy, calls) =
+            (row.sums.busy().value, row.sums.others[3].map_or(0, |amount| amount.value));
         (row.name.as_str(), busy, row.inclusive.unwrap_or_default().value, calls)
     });
     let wanted =
         [("f [a.c]", 30, 35, 2), ("main", 10, 45, 1), ("f [b.c]", 5, 5, 1), ("(worker)", 0, 0, 0)];
     assert_eq!(seen.collect::<Vec<_>>(), wanted);
-    assert_eq!(flat.total.others[3], Some(5), "the thread's own call counts in the total");
+    assert_eq!(
+        flat.total.others[3],
+        Some(Amount::exact(5)),
+        "the thread's own call counts in the total"
+    );
 }
 
 #[test]

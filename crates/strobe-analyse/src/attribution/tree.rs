@@ -57,7 +57,7 @@ pub struct Node {
     pub all: NodeSum,
     /// Every measure of the profile by itself, in their order; `None` for one that call chains do
     /// not know.
-    pub others: Vec<Option<i64>>,
+    pub others: Vec<Option<Amount>>,
 }
 
 /// The call tree, callers before those they call.

@@ -75,9 +75,7 @@ pub(super) fn sampled(rows: &mut [Row], n: [u64; 2], idle: [i64; 2]) -> Option<f
     for ((row, shares), chance) in rows.iter_mut().zip(shares).zip(corrected) {
         row.certain = match shares.more(by) {
             _ if chance < RATE => Certain::Test(chance),
-            Some(times) if times < 1000.0 => {
-                Certain::No(format!("{} times the samples would", words::real(times)))
-            }
+            Some(times) if times < 1000.0 => Certain::No(format!("needs {}x", words::real(times))),
             _ => Certain::No("no difference in sight".to_owned()),
         };
     }
@@ -184,7 +182,8 @@ pub(super) fn method(found: &Found) -> Option<String> {
         format!(
             "certain: shares of samples by the test of two proportions, corrected for the number \
              of rows \
-             (Benjamini and Hochberg, {:.0} % false alarms); {varies}",
+             (Benjamini and Hochberg, {:.0} % false alarms); {varies}; needs 2x: a difference as \
+             large would show with twice as many samples",
             RATE * 100.0
         )
     })

@@ -186,7 +186,10 @@ fn certain(found: &Found, shared: bool) -> String {
     let all = counted(found.rows.len(), "function");
     if found.sampled {
         let more = found.rows.iter().find_map(|row| match &row.certain {
-            Certain::No(why) if why.contains("times") => Some(format!("{}: {why}", row.name)),
+            Certain::No(why) => {
+                let times = why.strip_prefix("needs ")?.strip_suffix('x')?;
+                Some(format!("{} needs {times} times as many samples", row.name))
+            }
             _ => None,
         });
         let more = more.map_or_else(String::new, |more| format!("; {more}"));

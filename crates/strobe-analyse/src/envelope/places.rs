@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use strobe_model::measurement::{Address, Kind, Profile, Samples, Values};
+use strobe_model::measurement::{Address, Kind, Profile, Samples, Unit, Values};
 
 use super::is_cycles;
 
@@ -14,7 +14,7 @@ type Key<'a> = (Label<'a>, Option<&'a str>, Option<Address>);
 
 pub(super) fn enclose(own: &mut Profile, others: [&Profile; 2], why: &str) {
     let ids: Vec<String> =
-        own.measures.iter().filter(|m| is_cycles(&m.unit)).map(|m| m.id.clone()).collect();
+        own.measures.iter().filter(|m| varies(&m.unit)).map(|m| m.id.clone()).collect();
     let index = Index::of(own);
     let leaves =
         all_ends(&own.leaves, &ids, |measure| others.map(|other| index.values(other, measure)));
@@ -31,6 +31,11 @@ pub(super) fn enclose(own: &mut Profile, others: [&Profile; 2], why: &str) {
             measure.kind = Kind::Modelled { why: why.to_owned() };
         }
     }
+}
+
+/// Whether the models differ in it: in cycles, and in how often what waits in a loop goes round.
+fn varies(unit: &Unit) -> bool {
+    is_cycles(unit) || [Unit::INSTRUCTIONS, Unit::COUNT].contains(unit)
 }
 
 /// Of some values of the samples, by their place, what they are in the two other runs.

@@ -8,7 +8,7 @@ use strobe_analyse::attribution::{By, Flat, Row, Spot, Sums, rows};
 use strobe_model::measurement::{Address, Measure, Measurement, Profile, Table, Unit};
 
 use super::causes::{figure, strip};
-use super::figure::{amount_spread, plain, share, with_unit};
+use super::figure::{amount_spread, plain, share, times, with_unit};
 use super::{Page, View};
 use crate::Options;
 use crate::paint::Paint;
@@ -241,7 +241,7 @@ impl Listing<'_> {
             share(busy.value, total.busy().value).into(),
             amount_spread(busy).into(),
             idle.into(),
-            count.map(|count| plain(count.into())).unwrap_or_default().into(),
+            count.map(times).unwrap_or_default().into(),
             strip(self.profile, self.measure, sums).into(),
         ]
     }

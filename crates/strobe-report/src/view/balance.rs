@@ -81,7 +81,10 @@ pub(crate) fn text(balance: &Balance) -> String {
     let parts = balance.parts();
     let mut sum = vec![format!("{} attributed", grouped(parts.attributed))];
     sum.extend(parts.unattributed.iter().map(|(why, n)| format!("{} {why}", grouped(*n))));
-    sum.push(format!("{} idle", grouped(parts.idle)));
+    // Bytes are never idle.
+    if parts.idle > 0 || parts.unit != Unit::BYTES {
+        sum.push(format!("{} idle", grouped(parts.idle)));
+    }
     let unknown = match &parts.lost {
         Loss::Known(n) => {
             sum.push(format!("{} lost", grouped(*n)));

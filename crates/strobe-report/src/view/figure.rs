@@ -142,9 +142,15 @@ pub(super) fn sentence(quantity: &Quantity) -> String {
 pub(crate) fn range(low: Number, high: Number, unit: &Unit) -> String {
     let (low, high) = (number(low, unit), number(high, unit));
     match (low.split_once(' '), high.split_once(' ')) {
-        (Some((digits, prefix)), Some((_, same))) if prefix == same => format!("{digits}-{high}"),
-        _ => format!("{low}-{high}"),
+        (Some((digits, prefix)), Some((_, same))) if prefix == same => between(digits, &high),
+        _ => between(&low, &high),
     }
+}
+
+/// From where to where: `2-5`, `-5 to 2`.
+fn between(low: &str, high: &str) -> String {
+    let to = if low.starts_with('-') { " to " } else { "-" };
+    format!("{low}{to}{high}")
 }
 
 /// As [`sentence`], with the unit's name where the figure does not have it.
@@ -196,6 +202,12 @@ fn outwards(part: f64) -> String {
         permille @ 1..100 => format!("{}.{}", permille / 10, permille % 10),
         _ => grouped((part * 100.0 - 1e-9).ceil() as u64),
     }
+}
+
+/// How often something happened, marked where models have a part in it.
+pub(super) fn times(amount: Amount) -> String {
+    let sign = if amount.is_exact() { "" } else { "~" };
+    format!("{sign}{}", plain(amount.value.into()))
 }
 
 /// The spread of an amount; nothing for one that is exact.

@@ -319,7 +319,7 @@ impl<'a> Shape<'a> {
     fn beside(&self, sums: &Sums, cells: &mut Vec<Cell>) {
         for i in &self.others {
             let value = sums.others.get(*i).copied().flatten();
-            let text = value.map(|value| figure_of(&self.profile.measures[*i], value, false));
+            let text = value.map(|amount| figure(&self.profile.measures[*i], amount));
             cells.push(text.unwrap_or_default().into());
         }
         if let Some(executions) = self.executions {
@@ -328,7 +328,8 @@ impl<'a> Shape<'a> {
             // What was executed in idle loops is no more counted than their cycles.
             let busy_ones = self.profile.measures.iter().position(|m| m.id == "executions-busy");
             let known = |i: usize| sums.others.get(i).copied().flatten();
-            let executed = busy_ones.and_then(known).or(known(executions)).map_or(0, count);
+            let executed = busy_ones.and_then(known).or(known(executions));
+            let executed = executed.map_or(0, |amount| count(amount.value));
             let sign = if busy.is_exact() { "" } else { "~" };
             cells.push(format!("{sign}{}", ratio(count(busy.value), executed)).into());
         }
@@ -397,18 +398,16 @@ impl<'a> Shape<'a> {
     }
 
     /// A row without shares: a figure and its spread, and what was executed.
-    fn plain(&self, [figure, spread]: [String; 2], sums: Option<&Sums>, name: &str) -> Vec<Cell> {
-        let mut cells: Vec<Cell> = vec![figure.into(), "".into(), spread.into()];
+    fn plain(&self, [own, spread]: [String; 2], sums: Option<&Sums>, name: &str) -> Vec<Cell> {
+        let mut cells: Vec<Cell> = vec![own.into(), "".into(), spread.into()];
         if self.knows_calls {
             cells.extend(["", ""].map(Cell::from));
         }
         for i in &self.others {
             let measure = &self.profile.measures[*i];
             let value = sums.and_then(|sums| sums.others.get(*i).copied().flatten());
-            let value = value.filter(|value| *value > 0 && measure.id != "calls");
-            cells.push(
-                value.map(|value| figure_of(measure, value, false)).unwrap_or_default().into(),
-            );
+            let value = value.filter(|amount| amount.value > 0 && measure.id != "calls");
+            cells.push(value.map(|amount| figure(measure, amount)).unwrap_or_default().into());
         }
         if self.executions.is_some() {
             cells.push("".into());

@@ -7,7 +7,7 @@ use strobe_model::measurement::{Kind, Measure, Profile};
 
 use super::Page;
 use super::causes::figure_of;
-use super::figure::{amount_spread, share};
+use super::figure::{amount_spread, share, times};
 use crate::number::counted;
 use crate::paint::Paint;
 use crate::table::{MATTERS, Table};
@@ -153,7 +153,7 @@ impl<'a> Walk<'a> {
         let name = self.nodes.name(self.profile, node);
         let name = if deeper { format!("{name} (deeper calls not shown)") } else { name };
         let calls = self.calls.and_then(|i| self.nodes.nodes[node].others.get(i).copied()?);
-        let calls = calls.map(|calls| super::figure::plain(calls.into())).unwrap_or_default();
+        let calls = calls.map(times).unwrap_or_default();
         let paint = if depth == 0 { Paint::Strong } else { Paint::Plain };
         let cells = vec![
             self.figure(sum.busy, sum.modelled).into(),

@@ -6,7 +6,7 @@ use strobe_sim::observe::per_call::{MOST, PerCall};
 use strobe_symbols::Firmware;
 
 use super::Error;
-use super::drive::Run;
+use super::drive::{Run, address};
 use super::record::{exception_label, moment};
 use crate::names::{Names, outermost};
 
@@ -18,8 +18,7 @@ pub(super) fn chosen(
 ) -> Result<Vec<u32>, Error> {
     let mut out = Vec::new();
     for name in asked {
-        let found = firmware.symbol(name).map_err(|e| Error::Symbol(e.to_string()))?;
-        let start = found.address & !1;
+        let start = address(firmware, name)?;
         let index = (0u32..).zip(functions).find(|(_, range)| range.0 & !1 == start);
         let Some((index, _)) = index else {
             let text = format!("--calls {name}: no function begins at {start:#010x}");

@@ -32,7 +32,7 @@ use super::{Error, Host};
 pub(super) use call::Called;
 pub(super) use phase::Shifting;
 use places::{Arrival, Place, marks, place};
-pub(super) use places::{Arrivals, pin_name};
+pub(super) use places::{Arrivals, address, pin_name};
 use serve::goes_on_asleep;
 
 /// Everything that watches.

@@ -15,6 +15,7 @@ use strobe_sim::bus::Bus;
 use strobe_symbols::{Firmware, Instruction};
 
 use super::Error;
+use super::drive::address;
 use crate::names::{Names, outermost_at};
 use body::{For, Waits};
 
@@ -34,8 +35,8 @@ struct Found {
 /// The functions of these names, as ranges of addresses.
 pub(super) fn named(firmware: &Firmware, names: &[String]) -> Result<Vec<Range<u32>>, Error> {
     let range = |name: &String| {
-        let found = firmware.symbol(name).map_err(|e| Error::Symbol(e.to_string()))?;
-        let function = firmware.function_at(found.address & !1).map(|id| firmware.function(id));
+        let function =
+            firmware.function_at(address(firmware, name)?).map(|id| firmware.function(id));
         let function = function
             .ok_or_else(|| Error::Symbol(format!("--idle {name}: this is not a function")))?;
         Ok(function.start & !1..u32::try_from(function.end()).unwrap_or(u32::MAX))

@@ -57,6 +57,24 @@ pub struct Options {
     pub marks: (Option<String>, Option<String>),
 }
 
+impl Options {
+    /// The first of these that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.period.is_some(), "--period"),
+            (self.tick.is_some(), "--tick"),
+            (self.frames.is_some(), "--frames"),
+            (!self.idle.is_empty(), "--idle"),
+            (self.thread_pointer.is_some(), "--thread-pointer"),
+            (!self.watch.is_empty(), "--watch"),
+            (!self.port.is_empty(), "--port"),
+            (self.defmt_port.is_some(), "--defmt-port"),
+            (self.pin.is_some(), "--pin"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
+    }
+}
+
 /// The stimulus port of `defmt` and the texts of its messages.
 type Defmt = Option<(u8, Table)>;
 

@@ -204,3 +204,86 @@ fn firmware_and_recordings_are_exported_directly() {
         assert!(export("chrome").contains("\"ph\": \"X\""), "{input:?} has a time line");
     }
 }
+
+/// What a model of waiting decides is nowhere stated as exact: neither how often a loop went round
+/// nor the sums of it, in tables of people or of programs.
+#[test]
+fn how_often_waits_go_round_has_bounds_as_well() {
+    let directory = tempfile::tempdir().unwrap();
+    let elf = prebuilt("loop-48mhz");
+    let arguments = ["run", &elf, "--until", "finished"];
+    let (path, measurement) = written(directory.path(), "run.measurement", &arguments);
+    let total = measurement.total("instructions").expect("instructions");
+    let (low, high) = total.trust().bounds().expect("the clock's start is waited for");
+    let profile = measurement.profiles().next().expect("a profile");
+    let executions = profile.leaves.of("executions").expect("executions");
+    // Where flash is slow, the same time has room for fewer turns.
+    let ends = [&executions.high, &executions.low].map(|ends| ends.iter().sum::<i64>() as f64);
+    assert_eq!(ends, [low.as_f64(), high.as_f64()]);
+    let document: serde_json::Value =
+        serde_json::from_slice(&fs::read(&path).unwrap()).expect("JSON");
+    let columns = document["views"]["functions"][0]["table"]["columns"].as_array().expect("a view");
+    let of = |id: &str| columns.iter().find(|column| column["id"] == id).expect("a column");
+    let cells = of("executions")["cells"].as_array().expect("cells");
+    assert!(cells.iter().any(|cell| cell.is_object()), "some are modelled: {cells:?}");
+    assert!(cells.iter().any(|cell| cell.is_number()), "some are exact: {cells:?}");
+    let shown = strobe(&["report", text(&path)]).stdout;
+    assert!(shown.contains(" ~13,684 "), "{shown}");
+}
+
+/// Options that a measurement has no use for, functions that it does not have, other encodings.
+#[test]
+fn what_does_not_apply_to_a_measurement_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let elf = prebuilt("blink");
+    let arguments = ["run", &elf, "--until", "1ms"];
+    let (path, _) = written(directory.path(), "run.measurement", &arguments);
+    let refused: [(&[&str], &str); 6] = [
+        (&["--from", "5"], "--from is for streams"),
+        (&["--clock", "16MHz"], "--clock is for streams"),
+        (&["--elf", &elf], "--elf is for streams"),
+        (&["--idle", "main"], "--idle is for streams"),
+        (&["--annotate", "main"], "no disassembly"),
+        (&["--thread", "nobody"], "nobody"),
+    ];
+    for (options, why) in refused {
+        let ran = strobe(&[&["report", text(&path)], options].concat());
+        assert_eq!((ran.code, ran.stderr.contains(why)), (64, true), "{options:?}: {}", ran.stderr);
+    }
+    let attached = [&arguments[..], &["--attach", "disassembly"]].concat();
+    let (listed, _) = written(directory.path(), "listed.measurement", &attached);
+    let annotated = |name: &str| strobe(&["report", text(&listed), "--annotate", name]);
+    assert_eq!(annotated("main").code, 0);
+    let ran = annotated("nosuch");
+    assert_eq!((ran.code, ran.stderr.contains("no function nosuch")), (64, true), "{}", ran.stderr);
+    // As editors and shells of Windows write it.
+    let json = fs::read_to_string(&path).unwrap();
+    let marked = directory.path().join("marked.measurement");
+    fs::write(&marked, format!("\u{feff}{json}")).unwrap();
+    assert_eq!(strobe(&["report", text(&marked)]).stdout, strobe(&["report", text(&path)]).stdout);
+    let wide: Vec<u8> =
+        format!("\u{feff}{json}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(&marked, wide).unwrap();
+    let ran = strobe(&["report", text(&marked)]);
+    assert_eq!((ran.code, ran.stderr.contains("UTF-16")), (65, true), "{}", ran.stderr);
+}
+
+/// Functions are named or given by address, and a pin alone rises, wherever places are asked for.
+#[test]
+fn places_are_spelled_alike() {
+    let elf = prebuilt("loop-48mhz");
+    let until = ["run", &elf, "--until", "finished", "--format", "json"];
+    let by = |options: &[&str]| {
+        let ran = strobe(&[&until, options].concat());
+        assert_eq!(ran.code, 0, "{options:?}: {}", ran.stderr);
+        serde_json::from_str::<Measurement>(&ran.stdout).expect("a measurement")
+    };
+    let [address, name] = ["0x80000c0", "test_loop"];
+    assert!(by(&["--calls", address]).sections == by(&["--calls", name]).sections);
+    assert!(by(&["--idle", address]).sections == by(&["--idle", name]).sections);
+    let [alone, rising] = ["PB8", "PB8=1"].map(|from| by(&["--from", from, "--to", "PB8:fall"]));
+    assert!(alone.profiles().eq(rising.profiles()));
+    assert_eq!(alone.window.entries, Some(10));
+    let ran = strobe(&["run", &elf, "--until", "PB99"]);
+    assert_eq!((ran.code, ran.stderr.contains("PB99")), (64, true), "{}", ran.stderr);
+}

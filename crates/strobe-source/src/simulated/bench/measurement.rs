@@ -44,15 +44,16 @@ pub(super) fn measurement(found: &Found) -> Measurement {
         tool,
         ..Instrument::default()
     };
+    let failed = found.rows.iter().filter(|row| row.failed.is_some()).count();
     let (kind, text) = match found.stopped {
         true => ("interrupted", "stopped by the user"),
+        false if failed > 0 => ("end", "some benchmarks could not be called to their end"),
         false => ("end", "all benchmarks were called"),
     };
     let ended = Ended { kind: kind.to_owned(), text: text.to_owned(), code: None };
     let why = "each input of a benchmark has a board of its own";
     let mut out = Measurement::new(subject, instrument, Window::untimed(why, ended));
     out.subject.facts.retain(|fact: &Fact| fact.name != "threads");
-    let failed = found.rows.iter().filter(|row| row.failed.is_some()).count();
     out.push_total("benchmarks", "benchmarks", Quantity::exact(names(found.rows), Unit::COUNT));
     out.push_total("rows", "rows", Quantity::exact(found.rows.len(), Unit::COUNT));
     out.push_total("failed", "failed", Quantity::exact(failed, Unit::COUNT));

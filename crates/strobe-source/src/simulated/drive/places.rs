@@ -57,7 +57,8 @@ pub(super) enum Arrival {
     Edge(SignalId, bool),
 }
 
-/// The place that is named: a symbol, an address, or a pin's edge (`PB8=1`, `PB8:rise`).
+/// The place that is named: a symbol, an address, or a pin's edge (`PB8=1`, `PB8:rise`; `PB8`
+/// rises).
 pub(super) fn place(
     firmware: &Firmware,
     board: &Board,
@@ -65,8 +66,13 @@ pub(super) fn place(
     spot: &str,
 ) -> Result<Place, Error> {
     let Some((name, edges)) = spelling::edge(spot) else {
-        let address = address(firmware, spot).map(Place::Address);
-        return address.map_err(|error| no_edge(board, bus, spot).unwrap_or(error));
+        return address(firmware, spot).map(Place::Address).or_else(|error| {
+            // A name alone means rising edges, as in `strobe pins`.
+            match pin(board, bus, spot).1 {
+                Some(id) => Ok(Place::Edge(id, Edges::Rising)),
+                None => Err(no_edge(board, bus, spot).unwrap_or(error)),
+            }
+        });
     };
     match pin(board, bus, name) {
         (_, Some(id)) => Ok(Place::Edge(id, edges)),
@@ -98,7 +104,7 @@ fn pin(board: &Board, bus: &Bus, name: &str) -> (String, Option<SignalId>) {
 }
 
 /// The address that a symbol or number names.
-fn address(firmware: &Firmware, spot: &str) -> Result<u32, Error> {
+pub(in crate::simulated) fn address(firmware: &Firmware, spot: &str) -> Result<u32, Error> {
     let number = spelling::address(spot).and_then(|value| u32::try_from(value).ok());
     if let Some(value) = number {
         return Ok(value & !1);

@@ -4,6 +4,8 @@
 use strobe_model::measurement::{Balance, Finding, Loss, Measurement, Parts, Severity, Unit};
 use strobe_model::{Record, Traced};
 
+use super::coverage::NOT_NUMBERED;
+
 /// All of them.
 pub(super) fn balances(record: &Record, traced: &Traced, out: &mut Measurement) {
     if traced.sampling.taken > 0 {
@@ -48,7 +50,7 @@ fn samples(record: &Record, traced: &Traced, out: &mut Measurement) {
     add(parts, out);
 }
 
-/// Bytes received. Those that never arrived are counted elsewhere.
+/// Bytes received. How many never arrived nobody knows.
 fn bytes(what: &str, taken: u64, attributed: u64, others: &[(&str, u64)], out: &mut Measurement) {
     let others = others.iter().filter(|(_, n)| *n > 0);
     let parts = Parts {
@@ -59,7 +61,7 @@ fn bytes(what: &str, taken: u64, attributed: u64, others: &[(&str, u64)], out: &
         attributed,
         unattributed: others.map(|(why, n)| ((*why).to_owned(), *n)).collect(),
         idle: 0,
-        lost: Loss::Known(0),
+        lost: Loss::Unknown(NOT_NUMBERED.to_owned()),
     };
     add(parts, out);
 }

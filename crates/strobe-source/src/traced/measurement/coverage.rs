@@ -5,6 +5,10 @@ use strobe_model::{Kit, Traced};
 
 use super::super::doubt::why;
 
+/// Why nobody knows how many bytes were lost.
+pub(super) const NOT_NUMBERED: &str =
+    "nothing numbers the bytes, so what is missing leaves no sign";
+
 /// In samples if there are any, else in the kit's records, else in packets.
 pub(super) fn coverage(traced: &Traced) -> Coverage {
     let sampling = &traced.sampling;
@@ -16,8 +20,7 @@ pub(super) fn coverage(traced: &Traced) -> Coverage {
         (Some(lost), _) => (Unit::SAMPLES, sampling.taken, lost.clone()),
         (None, Some(kit)) => (Unit::other("records"), kit.records, records(kit, traced)),
         (None, None) if traced.stream.packets == 0 => {
-            let why = "nothing numbers the bytes, so what is missing leaves no sign";
-            (Unit::BYTES, traced.stream.bytes, Loss::Unknown(why.to_owned()))
+            (Unit::BYTES, traced.stream.bytes, Loss::Unknown(NOT_NUMBERED.to_owned()))
         }
         (None, None) => (Unit::other("packets"), traced.stream.packets, packets(traced)),
     };

@@ -219,7 +219,7 @@ pub fn nodes(measurement: &Measurement) -> Vec<Node> {
         name: tree.name(profile, at),
         own: sum(&node.own),
         all: sum(&node.all),
-        calls: calls.and_then(|i| node.others[i]).map_or(0, |n| count(n.into())),
+        calls: calls.and_then(|i| node.others[i]).map_or(0, |n| count(n.value.into())),
         parent: node.parent,
         is_function: matches!(node.place, Place::Function(_)),
     });
