@@ -29,6 +29,9 @@ const LOG: &str = "port-";
 /// Prose whose words are no longer than this is wrapped, names are shortened.
 const LONGEST_WORD: usize = 24;
 
+/// So many words are a sentence and no name, whatever language names are from.
+const SENTENCE: usize = 7;
+
 /// The section.
 pub(super) struct Rows<'a> {
     pub(super) section: &'a Section,
@@ -195,9 +198,12 @@ impl Shape<'_> {
 
     fn is_prose(&self, rows: usize) -> bool {
         let words = |row| self.cell(row).text().unwrap_or_default().split_whitespace();
+        // A sentence may have a name in it.
+        let names = |row| usize::from(words(row).count() >= SENTENCE);
+        let is_long = |word: &&str| word.chars().count() > LONGEST_WORD;
         !self.right
             && (0..rows).any(|row| words(row).count() > 2)
-            && (0..rows).flat_map(words).all(|word| word.chars().count() <= LONGEST_WORD)
+            && (0..rows).all(|row| words(row).filter(is_long).count() <= names(row))
     }
 }
 

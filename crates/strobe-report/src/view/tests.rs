@@ -202,6 +202,25 @@ fn stated_bounds_of_causes_come_first() {
     assert_eq!(shown.matches("cycles by cause").count(), 1, "{shown}");
 }
 
+/// A sentence is wrapped even if one of its words is a long name; names of C++ are not sentences.
+#[test]
+fn sentences_with_a_name_in_them_are_whole() {
+    use strobe_model::measurement::{Column, Table};
+    let shown = |last: &str| {
+        let mut run = measurements::simulated();
+        let mut table = Table::new(vec![Column::text("variant", "variant")]);
+        table.columns.push(Column::text("verdict", "verdict"));
+        table.row(["a variant with a name of thirty".into(), last.into()]);
+        run.push("verdicts", "verdicts", Content::Table(table));
+        whole(&run, &Selection::default(), options(80))
+    };
+    let verdict = "plain: 19 to 34 times the vm-lateness-nanoseconds.p99 of chunks";
+    let text = shown(verdict);
+    assert!(verdict.split(' ').all(|word| text.contains(word)), "{text}");
+    let name = "void operator<< <std::char_traits<char_type>>(std::basic_ostream<char_type>&)";
+    assert!(shown(name).contains("..."), "{}", shown(name));
+}
+
 /// What is about single threads is there where rows are threads, or on request.
 #[test]
 fn sections_of_threads_come_with_rows_of_threads() {
