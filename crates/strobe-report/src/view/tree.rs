@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use strobe_analyse::attribution::{self, NodeSum, Tree as Nodes};
+use strobe_analyse::statistics::wilson;
 use strobe_model::measurement::{Kind, Measure, Profile};
 
 use super::Page;
 use super::causes::figure_of;
-use super::figure::{amount_spread, share, times};
+use super::figure::{amount_spread, interval, share, times};
 use crate::number::counted;
 use crate::paint::Paint;
 use crate::table::{MATTERS, Table};
@@ -47,15 +48,16 @@ pub(super) fn write(
     let mut walk = Walk::new(profile, measure, &nodes, tree);
     let busy = if walk.total.idle > 0 { "busy " } else { "" };
     let title = format!(
-        "call tree: inclusive {} with all calls, shares are of {} {busy}{}",
+        "call tree: inclusive {} with all calls, shares are of {} {busy}{}{}",
         measure.title,
         walk.figure(walk.total.busy, walk.total.modelled),
-        measure.title
+        measure.title,
+        if walk.sampled() { ", with 95 % confidence" } else { "" }
     );
     heading(&title, page.options, out)?;
     let mut table = Table::new().narrowing().number("inclusive").number("share");
     table = table
-        .number("bounds")
+        .number(if walk.sampled() { "interval" } else { "bounds" })
         .optional(MATTERS + 2)
         .number("self")
         .optional(MATTERS + 1)
@@ -158,7 +160,7 @@ impl<'a> Walk<'a> {
         let cells = vec![
             self.figure(sum.busy, sum.modelled).into(),
             share(sum.busy, self.total.busy).into(),
-            amount_spread(sum.bounds.ordered()).into(),
+            self.spread(sum).into(),
             self.figure(own.busy, own.modelled).into(),
             self.idle(sum).into(),
             calls.into(),
@@ -178,13 +180,30 @@ impl<'a> Walk<'a> {
         let cells = vec![
             self.figure(sum.busy, sum.modelled).into(),
             share(sum.busy, self.total.busy).into(),
-            amount_spread(sum.bounds.ordered()).into(),
+            self.spread(sum).into(),
             "".into(),
             self.idle(sum).into(),
             "".into(),
             name.into(),
         ];
         table.painted(cells, paint);
+    }
+
+    /// Whether values are counts of samples, whose shares lie in intervals.
+    fn sampled(&self) -> bool {
+        matches!(self.measure.kind, Kind::Sampled { .. })
+    }
+
+    /// Bounds of the figure, or the interval in which the true share lies.
+    fn spread(&self, sum: &NodeSum) -> String {
+        let count = |n: i64| u64::try_from(n).unwrap_or(0);
+        match self.sampled() {
+            true if (1..self.total.busy).contains(&sum.busy) => {
+                interval(wilson(count(self.total.busy), count(sum.busy)))
+            }
+            true => String::new(),
+            false => amount_spread(sum.bounds.ordered()),
+        }
     }
 
     fn figure(&self, value: i64, modelled: bool) -> String {
