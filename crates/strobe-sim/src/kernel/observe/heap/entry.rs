@@ -12,7 +12,8 @@ pub struct Entry {
     pub usable: Option<UsableRule>,
     /// It returns 0 for success and stores the block's address where this argument points.
     pub out: Option<u8>,
-    /// The blocks' size is kept in a pool: in [`Call::arguments`] it stands for the pool.
+    /// The blocks' size is kept in a pool: in [`arguments`](super::Call::arguments) it stands for
+    /// the pool.
     pub pool: Option<PoolRule>,
     /// It passes on what it is asked for: what it calls is seen as called by its own caller.
     pub passes: bool,
