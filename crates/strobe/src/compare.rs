@@ -85,6 +85,7 @@ a change that must not cost more than 2 %, in CI:
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let sets = args.sets()?;
     let mut missed: Vec<Finding> = Vec::new();
+    let mut ran = false;
     let mut measured = |number: usize| -> anyhow::Result<Vec<Measurement>> {
         let of = args.phases.unwrap_or(1);
         let mut all = Vec::new();
@@ -100,6 +101,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     }
                     One::Read(measurement) => all.push(*measurement),
                     One::Ran(measurement, unreached) => {
+                        ran = true;
                         all.push(*measurement);
                         missed.extend(unreached);
                     }
@@ -109,6 +111,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Ok(all)
     };
     let (a, b) = (measured(0)?, measured(1)?);
+    if let Some(option) = args.of_firmware().filter(|_| !ran) {
+        return Err(exit::usage(format!("{option} is for firmware, and all are measurements")));
+    }
     let compared = strobe_analyse::compare::compare_sets(&a, &b);
     let mut compared = compared.ok_or_else(|| exit::usage("there is nothing to compare"))?;
     // Each phase misses the same.
@@ -134,6 +139,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
+    /// The first option that was given and that only a simulated run has a use for.
+    fn of_firmware(&self) -> Option<&'static str> {
+        let given = [
+            (self.board.is_empty(), "--board"),
+            (self.from.is_empty(), "--from"),
+            (self.to.is_empty(), "--to"),
+            (self.until.is_empty(), "--until"),
+            (self.mark.is_empty(), "--mark"),
+        ];
+        given.into_iter().find(|(none, _)| !none).map(|(_, option)| option)
+    }
+
     /// Registers the files that are read and written.
     pub fn files(&self, named: &mut files::Named) {
         named.reads(self.sides.iter().chain(&self.vs));

@@ -115,7 +115,8 @@ impl Found {
             notes.push(method.to_owned());
         }
         if self.falls > 0 {
-            notes.push(format!("Not listed: {} times something took less.", self.falls));
+            let times = if self.falls == 1 { "once" } else { &format!("{} times", self.falls) };
+            notes.push(format!("Not listed: {times} something took less."));
         }
         if self.short > 0 {
             notes.push(format!("{} figures that vary have too few builds to judge.", self.short));

@@ -250,6 +250,8 @@ fn what_does_not_apply_to_a_measurement_is_refused() {
         let ran = strobe(&[&["report", text(&path)], options].concat());
         assert_eq!((ran.code, ran.stderr.contains(why)), (64, true), "{options:?}: {}", ran.stderr);
     }
+    let ran = strobe(&["compare", text(&path), text(&path), "--until", "5ms"]);
+    assert_eq!((ran.code, ran.stderr.contains("--until is for firmware")), (64, true));
     let attached = [&arguments[..], &["--attach", "disassembly"]].concat();
     let (listed, _) = written(directory.path(), "listed.measurement", &attached);
     let annotated = |name: &str| strobe(&["report", text(&listed), "--annotate", name]);
