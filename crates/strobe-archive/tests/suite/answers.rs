@@ -83,7 +83,7 @@ fn the_first_build_that_took_more_is_named() {
     assert_eq!(numbers(&answer, "rises-cycles", "change"), [150.0, 1.0]);
     assert_eq!(words(&answer, "rises-cycles", "percent"), ["+150.0 %", "+0.4 %"]);
     let notes = &answer.section("rises-cycles").unwrap().notes;
-    assert!(notes.iter().any(|note| note.contains("1 times something took less")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("once something took less")), "{notes:?}");
 
     let answer = of_item(&Reading::default(), &series, "filter", false).unwrap();
     assert_eq!(words(&answer, "history", "commit"), ["ddd", "ccc", "bbb", "aaa"]);
