@@ -72,6 +72,11 @@ pub(crate) struct Function {
     pub(crate) is_floating: bool,
     /// It sets the process stack pointer.
     pub(crate) is_process: bool,
+    /// Bytes below the process stack pointer that it puts there by another register, as a switch of
+    /// threads saves registers.
+    pub(crate) saved: u32,
+    /// It lets interrupts in by itself, also where a handler calls it (AVR).
+    pub(crate) lets_in: bool,
     /// Not all of it could be looked at.
     pub(crate) is_cut: bool,
     /// Where the call frame information differs.
@@ -101,6 +106,11 @@ impl Graph {
     /// Whether any code uses the floating-point unit.
     pub(crate) fn is_floating(&self) -> bool {
         self.functions.values().any(|function| function.is_floating)
+    }
+
+    /// The most that a switch of threads saves on the stack of a thread, below the exception's frame.
+    pub(crate) fn saved(&self) -> u32 {
+        self.functions.values().map(|function| function.saved).max().unwrap_or(0)
     }
 
     /// Whether threads have stacks of their own that handlers do not use.

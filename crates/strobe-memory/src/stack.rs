@@ -108,6 +108,12 @@ impl Analysis<'_> {
         described.unwrap_or_else(|| format!("{address:#010x}"))
     }
 
+    /// Bytes that an exception puts on the stack of a thread that has one of its own: the frame, and
+    /// what a switch to another thread saves below it.
+    fn thread_frame(&self) -> u64 {
+        exception_frame(self).saturating_add(self.graph.saved().into())
+    }
+
     /// What handlers add to the stack that they interrupt: one at a time, and all of them, each
     /// inside the others; whether that is a lower bound.
     fn interrupts(&self) -> (u64, u64, bool) {
@@ -116,12 +122,23 @@ impl Analysis<'_> {
         let handlers = || self.of(Kind::Handler);
         let one = handlers().map(bytes).max().unwrap_or(0);
         let fixed = handlers().filter(|entry| entry.is_fixed).map(bytes);
-        let mut others: Vec<u64> = handlers().filter(|entry| !entry.is_fixed).map(bytes).collect();
+        let mut others: Vec<u64> =
+            handlers().filter(|entry| !entry.is_fixed && self.may_nest(entry)).map(bytes).collect();
         others.sort_unstable_by(|a, b| b.cmp(a));
         others.truncate(self.priorities());
-        let all = fixed.chain(others).fold(0_u64, u64::saturating_add);
+        // What lets nothing in is the innermost.
+        let innermost = handlers().filter(|entry| !self.may_nest(entry)).map(bytes).max();
+        let all = fixed.chain(others).chain(innermost).fold(0_u64, u64::saturating_add);
         let is_open = handlers().any(|entry| self.worst.is_open(entry.address));
         (one, all, is_open)
+    }
+
+    /// Whether other handlers may interrupt one: on AVR only where code that it reaches lets them in.
+    fn may_nest(&self, handler: &Entry) -> bool {
+        let lets_in = |at: &u32| self.graph.functions.get(at).is_some_and(|f| f.lets_in);
+        self.firmware.machine() != Machine::Avr
+            || self.worst.is_open(handler.address)
+            || self.worst.reached(handler.address).iter().any(lets_in)
     }
 
     /// How many handlers of priorities that can be set may be active at once: ARMv6-M has two bits

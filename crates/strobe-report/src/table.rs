@@ -24,6 +24,9 @@ const SHORT_NAME: usize = 20;
 /// The least that other words can do with.
 const LEAST_WORDS: usize = 12;
 
+/// Words that are longer go beneath their row where there is no room for all columns.
+const LONG_WORDS: usize = 20;
+
 /// Optional columns of at least this worth go only where a name would have less than the least.
 pub(crate) const MATTERS: u8 = 128;
 
@@ -111,8 +114,9 @@ impl Table {
         self
     }
 
-    /// Where even the columns that must stay do not fit, words in other columns are shortened too,
-    /// and at last each row becomes a paragraph: no line is wider than the report.
+    /// Where even the columns that must stay do not fit, words in other columns are shortened too;
+    /// then long words go beneath their row, and at last each row becomes a paragraph: no line is
+    /// wider than the report.
     pub(crate) fn narrowing(mut self) -> Self {
         self.narrows = true;
         self
@@ -147,7 +151,10 @@ impl Table {
     pub(crate) fn write(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let widths = self.widths(style.width);
         if self.narrows && self.used(&widths) > style.width {
-            return self.write_paragraphs(style, out);
+            return match self.figures(style.width) {
+                Some(widths) => self.write_beneath(&widths, style, out),
+                None => self.write_paragraphs(style, out),
+            };
         }
         if widths.iter().any(|w| *w > 0) {
             let heads: Vec<Cell> = self.columns.iter().map(|c| c.head.clone().into()).collect();
@@ -191,7 +198,19 @@ impl Table {
     /// Whether a column with something in it is shown at that width.
     pub(crate) fn shows(&self, column: usize, width: usize) -> bool {
         let widths = self.widths(width);
-        widths.get(column).is_some_and(|w| *w > 0) || self.narrows && self.used(&widths) > width
+        if !self.narrows || self.used(&widths) <= width {
+            return widths.get(column).is_some_and(|w| *w > 0);
+        }
+        let figures = self.figures(width);
+        let is_shown = |widths: Vec<usize>| widths.get(column).is_some_and(|w| *w > 0);
+        self.long_words().get(column) == Some(&true) || figures.is_none_or(is_shown)
+    }
+
+    /// Of each column, whether its words are too long for a column where there is little room.
+    fn long_words(&self) -> Vec<bool> {
+        let widths = self.contents();
+        let is_long = |(column, width): (&Column, usize)| !column.right && width > LONG_WORDS;
+        self.columns.iter().zip(widths).map(is_long).collect()
     }
 
     /// Whether all columns are shown in full at that width.
@@ -231,8 +250,8 @@ impl Table {
         self.indent + shown.iter().map(|w| **w + 2).sum::<usize>().saturating_sub(2)
     }
 
-    /// The width of each column; 0 for those left out.
-    fn widths(&self, width: usize) -> Vec<usize> {
+    /// The width of what is in each column; 0 for empty ones.
+    fn contents(&self) -> Vec<usize> {
         let mut widths = vec![0; self.columns.len()];
         for line in &self.lines {
             if let Line::Cells(cells, _) = line {
@@ -241,6 +260,31 @@ impl Table {
                 }
             }
         }
+        widths
+    }
+
+    /// The width of each column where long words go beneath their row; 0 for those, and for columns
+    /// that are left out. Nothing if figures and short words alone are too wide.
+    fn figures(&self, width: usize) -> Option<Vec<usize>> {
+        let mut widths = self.contents();
+        for (width, column) in widths.iter_mut().zip(&self.columns).filter(|(w, _)| **w > 0) {
+            *width = (*width).max(column.head.chars().count());
+        }
+        for (width, _) in widths.iter_mut().zip(self.long_words()).filter(|(_, is_long)| *is_long) {
+            *width = 0;
+        }
+        while self.used(&widths) > width {
+            let shown = (0..widths.len()).filter(|i| widths[*i] > 0);
+            let optional = shown.filter_map(|i| Some((self.columns[i].optional?, i)));
+            let (_, drop) = optional.min()?;
+            widths[drop] = 0;
+        }
+        Some(widths).filter(|widths| widths.iter().filter(|w| **w > 0).count() > 2)
+    }
+
+    /// The width of each column; 0 for those left out.
+    fn widths(&self, width: usize) -> Vec<usize> {
+        let mut widths = self.contents();
         let Some(last) = widths.len().checked_sub(1) else { return widths };
         for (width, column) in widths.iter_mut().zip(&self.columns).filter(|(w, _)| **w > 0) {
             *width = (*width).max(column.head.chars().count());
@@ -269,6 +313,39 @@ impl Table {
         let room = width.saturating_sub(used(&widths)).max(wanted.min(LEAST_NAME));
         widths[last] = widths[last].min(room);
         widths
+    }
+
+    /// Figures and short words in columns, and beneath each row what is longer, with its heading. The
+    /// name is above its figures if nothing else in the row is in words.
+    fn write_beneath(&self, widths: &[usize], style: Style, out: &mut dyn Write) -> io::Result<()> {
+        let indent = self.indent + 4;
+        let long = self.long_words();
+        let mut words = self.columns.iter().zip(widths).filter(|(column, _)| !column.right);
+        let named = words.any(|(_, width)| *width > 0);
+        let heads: Vec<Cell> = self.columns.iter().map(|c| c.head.clone().into()).collect();
+        self.write_cells(&heads, Paint::Faint, widths, style, out)?;
+        for line in &self.lines {
+            let Line::Cells(cells, paint) = line else { continue };
+            let beneath = cells.iter().zip(&self.columns).zip(&long);
+            let beneath = beneath.filter(|((cell, _), is_long)| **is_long && !cell.text.is_empty());
+            let last = cells.last().filter(|_| !named);
+            if let Some(name) = last {
+                for line in folded(&name.text, style.width.saturating_sub(self.indent)) {
+                    writeln!(out, "{}{}", " ".repeat(self.indent), paint.on(&line, style))?;
+                }
+            }
+            self.write_cells(cells, *paint, widths, style, out)?;
+            for ((cell, column), _) in beneath {
+                if last.is_some_and(|name| std::ptr::eq(name, cell)) {
+                    continue;
+                }
+                let text = format!("{} {}", column.head, cell.text);
+                for line in folded(text.trim_start(), style.width.saturating_sub(indent)) {
+                    writeln!(out, "{}{}", " ".repeat(indent), Paint::Faint.on(&line, style))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Each row as its name and, beneath, what the columns hold.
@@ -393,6 +470,22 @@ mod tests {
     #[test]
     fn optional_columns_go_before_names_become_unreadable() {
         insta::assert_snapshot!(text(40, false));
+    }
+
+    /// Where figures and short words fit, they stay in columns.
+    #[test]
+    fn long_words_go_beneath_their_row() {
+        let mut table = Table::new().text("stack").number("size").number("worst");
+        table = table.text("size from").text("deepest in").narrowing();
+        let words = |size: &str, from: &str| {
+            let deepest = "main > read_sensor > average > __aeabi_ddiv";
+            ["main", size, "1,096", from, deepest].map(Cell::from).to_vec()
+        };
+        table.row(words("2,048", "the variable main_stack of the board's files"));
+        table.row(words("128", ""));
+        let mut out = Vec::new();
+        table.write(Style { colour: false, width: 40 }, &mut out).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap(), @"");
     }
 
     /// A name shorter than its heading leaves room for that.

@@ -18,6 +18,8 @@ enum Byte {
     Low(i32),
     /// The high byte of it.
     High(i32),
+    /// Loaded from memory.
+    Loaded,
 }
 
 /// The register that is zero between instructions of C.
@@ -26,6 +28,9 @@ const ZERO: usize = 1;
 /// I/O addresses of the stack pointer's bytes.
 const SPL: u32 = 0x3d;
 const SPH: u32 = 0x3e;
+
+/// SEI, which is BSET 7.
+const SEI: u32 = 0x9478;
 
 /// The state before an instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +42,11 @@ pub(super) struct State {
     /// What was last written to SPH, and not yet to SPL.
     high: Option<Byte>,
     is_dynamic: bool,
+    /// Bytes on top of the stack that PUSH has put there.
+    pushed: i32,
+    /// The depth at which the stack pointer was stored in memory: whoever loads another one then goes
+    /// on with another thread.
+    parked: Option<i32>,
 }
 
 impl State {
@@ -44,7 +54,15 @@ impl State {
         let mut registers = [Byte::Unknown; 32];
         // avr-gcc keeps a zero there, but for products, after which it clears it again.
         registers[ZERO] = Byte::Const(0);
-        State { depth: 0, registers, borrow: None, high: None, is_dynamic: false }
+        State {
+            depth: 0,
+            registers,
+            borrow: None,
+            high: None,
+            is_dynamic: false,
+            pushed: 0,
+            parked: None,
+        }
     }
 
     /// What a called function may have changed is unknown (avr-gcc's ABI).
@@ -60,6 +78,7 @@ impl State {
         let before = self.clone();
         self.depth = self.depth.max(other.depth);
         self.is_dynamic |= other.is_dynamic;
+        self.pushed = self.pushed.min(other.pushed);
         for (own, theirs) in self.registers.iter_mut().zip(&other.registers) {
             if own != theirs {
                 *own = Byte::Unknown;
@@ -70,6 +89,9 @@ impl State {
         }
         if self.high != other.high {
             self.high = None;
+        }
+        if self.parked != other.parked {
+            self.parked = None;
         }
         *self != before
     }
@@ -109,7 +131,12 @@ impl Avr<'_> {
             at.wrapping_add(2).wrapping_add_signed(words * 2)
         };
         step.flow = match n {
-            0x9508 | 0x9518 => Flow::Return,
+            0x9508 | 0x9518 => self.back(state),
+            SEI => {
+                step.lets_in = true;
+                state.borrow = None;
+                Flow::Next
+            }
             0x9409 | 0x9419 => Flow::Jump(z(state)),
             0x9509 | 0x9519 => Flow::Call(z(state)),
             0xffff => Flow::Stop,
@@ -120,6 +147,7 @@ impl Avr<'_> {
                 // A call of the next instruction makes room for two or three bytes.
                 0xd if n & 0xfff == 0 => {
                     state.depth = state.depth.saturating_add(self.return_bytes);
+                    state.pushed = 0;
                     Flow::Next
                 }
                 0xd => Flow::Call(To::Known(near(12, n & 0xfff))),
@@ -134,6 +162,16 @@ impl Avr<'_> {
             },
         };
         Some(step)
+    }
+
+    /// RET and RETI: with an address of its own on top, a function goes where that leads, as by a
+    /// table, and not to its caller.
+    fn back(&self, state: &mut State) -> Flow {
+        if state.pushed < self.return_bytes {
+            return Flow::Return;
+        }
+        state.depth = state.depth.saturating_sub(self.return_bytes);
+        Flow::Jump(To::Unknown)
     }
 
     /// The size of the instruction at an address, for skips.
@@ -206,13 +244,20 @@ impl Avr<'_> {
     fn nine(&self, n: u32, state: &mut State, borrow: Option<i32>) -> bool {
         let any = (n >> 4 & 31) as usize;
         match n >> 8 & 15 {
-            0x2 | 0x3 if n & 15 == 15 => state.depth = state.depth.saturating_add(1),
+            0x2 | 0x3 if n & 15 == 15 => {
+                state.depth = state.depth.saturating_add(1);
+                state.pushed += 1;
+            }
             0x0..=0x3 => {
-                if n & 0x0200 == 0 {
-                    state.registers[any] = Byte::Unknown;
+                match (n & 0x0200 == 0, state.registers[any]) {
+                    (false, Byte::Low(depth)) => state.parked = Some(depth),
+                    (false, _) => {}
+                    (true, _) if n & 0x020f == 15 => state.registers[any] = Byte::Unknown,
+                    (true, _) => state.registers[any] = Byte::Loaded,
                 }
                 if n & 0x020f == 15 {
                     state.depth = state.depth.saturating_sub(1);
+                    state.pushed = (state.pushed - 1).max(0);
                 }
                 let pointer = match n & 15 {
                     1 | 2 | 5 | 7 => Some(30),
@@ -267,6 +312,7 @@ impl Avr<'_> {
     }
 
     fn set_stack(&self, low: Byte, state: &mut State) -> bool {
+        state.pushed = 0;
         match (low, state.high.take()) {
             (Byte::Low(low), Some(Byte::High(depth))) if (low - depth) % 256 == 0 => {
                 state.depth = depth;
@@ -275,6 +321,8 @@ impl Avr<'_> {
             (Byte::Low(depth), None) => state.depth = depth,
             // Start-up code: a stack begins.
             (Byte::Const(_), _) => {}
+            // A switch of threads: the other one has left its stack here as well.
+            (Byte::Loaded, _) if state.parked == Some(state.depth) => {}
             _ => {
                 if !state.is_dynamic {
                     state.depth = state.depth.saturating_add(self.dynamic_bound);

@@ -26,6 +26,10 @@ impl Interpreter for Thumb<'_> {
         state.depth
     }
 
+    fn saved(state: &Self::State) -> u32 {
+        state.saved
+    }
+
     fn join(state: &mut Self::State, other: &Self::State) -> bool {
         state.join(other)
     }
@@ -59,6 +63,10 @@ impl Interpreter for Avr<'_> {
 
     fn depth(state: &Self::State) -> i32 {
         state.depth
+    }
+
+    fn saved(_: &Self::State) -> u32 {
+        0
     }
 
     fn join(state: &mut Self::State, other: &Self::State) -> bool {

@@ -14,6 +14,10 @@ pub(super) enum Value {
     Const(u32),
     /// The stack pointer at entry, minus so many bytes.
     Stack(i32),
+    /// The process stack pointer, minus so many bytes.
+    Process(i32),
+    /// A word loaded from somewhere else than the stack.
+    Loaded,
     /// What was in LR at entry.
     Return,
     /// A word of a table of constants that begins here.
@@ -41,13 +45,26 @@ pub(super) struct State {
     pub(super) conditional: u8,
     /// The function has moved its stack pointer by an unknown number.
     pub(super) is_dynamic: bool,
+    /// The depth at which the stack pointer was stored away from the stack: whoever loads another
+    /// one then goes on with another thread.
+    parked: Option<i32>,
+    /// The most bytes below the process stack pointer that a register has pointed to.
+    pub(super) saved: u32,
 }
 
 impl State {
     pub(super) fn entry() -> Self {
         let mut registers = [Value::Unknown; 15];
         registers[LR] = Value::Return;
-        State { depth: 0, registers, slots: Vec::new(), conditional: 0, is_dynamic: false }
+        State {
+            depth: 0,
+            registers,
+            slots: Vec::new(),
+            conditional: 0,
+            is_dynamic: false,
+            parked: None,
+            saved: 0,
+        }
     }
 
     pub(super) fn get(&self, register: usize) -> Value {
@@ -59,11 +76,26 @@ impl State {
 
     /// Sets a register that is not the stack pointer or the program counter.
     pub(super) fn set(&mut self, register: usize, value: Value) {
+        if let Value::Process(bytes) = value {
+            self.saved = self.saved.max(bytes.max(0) as u32);
+        }
         if register != SP
             && let Some(slot) = self.registers.get_mut(register)
         {
             *slot = value;
         }
+    }
+
+    /// A word is stored somewhere else than on the stack.
+    pub(super) fn store_away(&mut self, value: Value) {
+        if value == Value::Stack(self.depth) {
+            self.parked = Some(self.depth);
+        }
+    }
+
+    /// Whether a stack pointer loaded now is another thread's, who has left it here as well.
+    pub(super) fn is_switch(&self, value: Value) -> bool {
+        value == Value::Loaded && self.parked == Some(self.depth)
     }
 
     /// A word is stored at a depth.
@@ -95,10 +127,17 @@ impl State {
         self.depth = self.depth.max(other.depth);
         self.is_dynamic |= other.is_dynamic;
         self.conditional = self.conditional.max(other.conditional);
+        self.saved = self.saved.max(other.saved);
+        if self.parked != other.parked {
+            self.parked = None;
+        }
         for (own, theirs) in self.registers.iter_mut().zip(&other.registers) {
-            if own != theirs {
-                *own = Value::Unknown;
-            }
+            *own = match (*own, *theirs) {
+                (own, theirs) if own == theirs => own,
+                // As of the depth, the larger counts: what a switch saves may depend on a flag.
+                (Value::Process(own), Value::Process(theirs)) => Value::Process(own.max(theirs)),
+                _ => Value::Unknown,
+            };
         }
         self.slots.retain(|(depth, value)| other.load(*depth) == *value);
         *self != before

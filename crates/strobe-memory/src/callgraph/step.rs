@@ -50,6 +50,8 @@ pub(super) struct Step {
     pub(super) is_process: bool,
     /// It belongs to the floating-point unit.
     pub(super) is_floating: bool,
+    /// It lets interrupts in, also in a handler (AVR).
+    pub(super) lets_in: bool,
 }
 
 impl Step {
@@ -61,6 +63,7 @@ impl Step {
             may_be_skipped: false,
             is_process: false,
             is_floating: false,
+            lets_in: false,
         }
     }
 }

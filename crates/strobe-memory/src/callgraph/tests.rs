@@ -168,6 +168,71 @@ fn what_only_the_program_knows_is_listed() {
     assert!(!function.unbounded.is_empty(), "{function:?}");
 }
 
+/// A thread that puts its stack pointer away and loads another one goes on where that one did the
+/// same; arithmetic on the stack pointer remains an allocation.
+#[test]
+fn switches_of_threads_leave_the_depth_as_it_is() {
+    let cases: [(&str, &[u16], u32); 3] = [
+        (
+            "push {r4-r7, lr}; mov r3, sp; str r3, [r1]; ldr r3, [r0]; mov sp, r3; pop {r4-r7, pc}",
+            &[0xb5f0, 0x466b, 0x600b, 0x6803, 0x469d, 0xbdf0],
+            20,
+        ),
+        (
+            "push {r4-r11, lr}; str.w sp, [r1, #8]; ldr.w sp, [r0, #8]; pop {r4-r11, pc}",
+            &[0xe92d, 0x4ff0, 0xf8c1, 0xd008, 0xf8d0, 0xd008, 0xe8bd, 0x8ff0],
+            36,
+        ),
+        (
+            "mrs r0, msp; subs r0, #64; msr msp, r0; b .",
+            &[0xf3ef, 0x8008, 0x3840, 0xf380, 0x8808, 0xe7fe],
+            64,
+        ),
+    ];
+    for (text, code, deepest) in cases {
+        let function = thumb(code);
+        assert_eq!(function.deepest, deepest, "{text}: {function:?}");
+        assert!(function.dynamic.is_empty(), "{text}");
+    }
+    let unknown: [(&str, &[u16]); 2] = [
+        ("mov r3, sp; str r3, [r1]; sub.w sp, sp, r0", &[0x466b, 0x600b, 0xebad, 0x0d00, 0xe7fe]),
+        ("ldr.w sp, [r0, #8]; b .", &[0xf8d0, 0xd008, 0xe7fe]),
+    ];
+    for (text, code) in unknown {
+        assert_eq!(thumb(code).dynamic.len(), 1, "{text}");
+    }
+    // push r28; push r29; in r28, SPL; in r29, SPH; sts; sts; lds; lds; out SPH; out SPL; pop; ret
+    let code = [
+        0x93cf, 0x93df, 0xb7cd, 0xb7de, 0x93c0, 0x0100, 0x93d0, 0x0101, 0x91c0, 0x0102, 0x91d0,
+        0x0103, 0xbfde, 0xbfcd, 0x91df, 0x91cf, 0x9508,
+    ];
+    let function = avr(&code);
+    assert!(function.deepest == 2 && function.dynamic.is_empty(), "{function:?}");
+}
+
+/// As PendSV of FreeRTOS does it, on a Cortex-M4F, where it depends on a flag, and on a Cortex-M0.
+#[test]
+fn registers_saved_below_the_process_stack_pointer_are_counted() {
+    // mrs r0, psp; tst.w lr, #16; it eq; vstmdbeq r0!, {s16-s31}; stmdb r0!, {r4-r11, lr}; bx lr
+    let code = [0xf3ef, 0x8009, 0xf01e, 0x0f10, 0xbf08, 0xed20, 0x8a10, 0xe920, 0x4ff0, 0x4770];
+    let function = thumb(&code);
+    assert_eq!((function.saved, function.deepest), (64 + 36, 0), "{function:?}");
+    // mrs r0, psp; subs r0, #32; str r0, [r2]; stmia r0!, {r4-r7}; bx lr
+    assert_eq!(thumb(&[0xf3ef, 0x8009, 0x3820, 0x6010, 0xc0f0, 0x4770]).saved, 32);
+    // mrs r0, psp; ldr r1, [r0, #24]; ldmia r0!, {r4}; bx lr
+    assert_eq!(thumb(&[0xf3ef, 0x8009, 0x6981, 0xc810, 0x4770]).saved, 0);
+}
+
+/// push r30; push r31; ret
+#[test]
+fn a_return_to_pushed_bytes_is_a_jump() {
+    let function = avr(&[0x93ef, 0x93ff, 0x9508]);
+    assert!(!function.returns, "{function:?}");
+    assert_eq!(function.calls.keys().copied().collect::<Vec<_>>(), [(4, Target::Unknown, true)]);
+    // sei; ret
+    assert!(avr(&[0x9478, 0x9508]).lets_in);
+}
+
 #[test]
 fn avr_frames() {
     let cases: [(&str, &[u16], u32); 5] = [

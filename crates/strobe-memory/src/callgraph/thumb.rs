@@ -73,10 +73,7 @@ impl Thumb<'_> {
             }
             0b1011 => miscellaneous(at, n, state),
             0b1100 => {
-                if n >> 11 & 1 == 1 {
-                    (0..8).filter(|r| n >> r & 1 == 1).for_each(|r| state.set(r, Value::Unknown));
-                }
-                state.set(low(8), Value::Unknown);
+                multiple(n, low(8), state);
                 Flow::Next
             }
             0b1101 => match n >> 8 & 15 {
@@ -158,8 +155,11 @@ impl Thumb<'_> {
                 _ => Value::Unknown,
             },
             0b01100 => {
-                if let Value::Stack(depth) = base {
-                    state.store(depth.wrapping_sub((n >> 6 & 31) as i32 * 4), state.get(to));
+                match base {
+                    Value::Stack(depth) => {
+                        state.store(depth.wrapping_sub((n >> 6 & 31) as i32 * 4), state.get(to));
+                    }
+                    _ => state.store_away(state.get(to)),
                 }
                 return;
             }
@@ -176,9 +176,9 @@ impl Thumb<'_> {
             Value::Stack(depth) => state.load(depth.wrapping_sub(offset as i32)),
             Value::Const(base) => match self.constant(base.wrapping_add(offset)) {
                 Some(word) => Value::Const(word),
-                None => Value::Unknown,
+                None => Value::Loaded,
             },
-            _ => Value::Unknown,
+            _ => Value::Loaded,
         }
     }
 
@@ -211,6 +211,7 @@ impl Thumb<'_> {
             Value::Stack(depth) => state.depth = depth,
             // Another stack begins, as start-up code does: what was used of the first still counts.
             Value::Const(_) => {}
+            value if state.is_switch(value) => {}
             _ => {
                 if !state.is_dynamic {
                     state.depth = state.depth.saturating_add(self.dynamic_bound);
@@ -260,6 +261,19 @@ fn arithmetic(n: u32, state: &mut State) {
         _ => (low(0), Value::Unknown),
     };
     state.set(to, value);
+}
+
+/// LDM and STM, which move their base up.
+fn multiple(n: u32, base: usize, state: &mut State) {
+    let is_load = n >> 11 & 1 == 1;
+    let moved = match state.get(base) {
+        from @ Value::Process(_) => add(from, Value::Const(4 * (n & 0xff).count_ones())),
+        _ => Value::Unknown,
+    };
+    state.set(base, moved);
+    if is_load {
+        (0..8).filter(|r| n >> r & 1 == 1).for_each(|r| state.set(r, Value::Unknown));
+    }
 }
 
 /// PUSH, POP, SP arithmetic, CBZ, IT and the rest of 1011 (A5.2.5).
@@ -323,6 +337,9 @@ pub(super) fn add(a: Value, b: Value) -> Value {
         (Value::Stack(depth), Value::Const(c)) | (Value::Const(c), Value::Stack(depth)) => {
             Value::Stack(depth.wrapping_sub(c as i32))
         }
+        (Value::Process(below), Value::Const(c)) | (Value::Const(c), Value::Process(below)) => {
+            Value::Process(below.wrapping_sub(c as i32))
+        }
         _ => Value::Unknown,
     }
 }
@@ -331,6 +348,7 @@ pub(super) fn subtract(a: Value, b: Value) -> Value {
     match (a, b) {
         (Value::Const(a), Value::Const(b)) => Value::Const(a.wrapping_sub(b)),
         (Value::Stack(depth), Value::Const(c)) => Value::Stack(depth.wrapping_add(c as i32)),
+        (Value::Process(below), Value::Const(c)) => Value::Process(below.wrapping_add(c as i32)),
         _ => Value::Unknown,
     }
 }

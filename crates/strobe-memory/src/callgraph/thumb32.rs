@@ -7,6 +7,10 @@ use super::state::{PC, SP, State, Value};
 use super::step::{Flow, Step, To};
 use super::thumb::{Thumb, add, aligned, jump, pop, push, relative, sign, subtract};
 
+/// The numbers of the stack pointers as special registers (B5.1.1).
+const MSP: u32 = 8;
+const PSP: u32 = 9;
+
 /// Fields that most encodings have.
 #[derive(Clone, Copy)]
 struct Fields {
@@ -36,6 +40,9 @@ impl Thumb<'_> {
             0b110100 => self.pair(fields, state),
             0b110101 => self.shifted_register(fields, state),
             0b110110 | 0b110111 | 0b111110 | 0b111111 => self.coprocessor(fields, state),
+            0b111000..=0b111011 if first & 0xfff0 == 0xf380 && second & 0xd000 == 0x8000 => {
+                self.set_special(fields, state)
+            }
             0b111000..=0b111011 if second >> 15 == 1 => branch(at, fields, state),
             0b111000..=0b111011 => self.immediate(at, fields, state),
             0b111100 => self.single(at, fields, state),
@@ -47,6 +54,16 @@ impl Thumb<'_> {
                 }
                 next
             }
+        }
+    }
+
+    /// MSR (B5.2.3): of the main stack pointer, what was taken from the stack pointer moves it. With
+    /// anything else another stack begins, as with a constant.
+    fn set_special(&self, f: Fields, state: &mut State) -> Step {
+        let next = Step::next(4);
+        match (f.second & 0xff, state.get(f.n)) {
+            (MSP, value @ Value::Stack(_)) => self.assign(SP, value, state, next),
+            (register, _) => Step { is_process: register == PSP, ..next },
         }
     }
 
@@ -211,7 +228,7 @@ impl Thumb<'_> {
         } else {
             is_element = true;
         }
-        let mut flow = Flow::Next;
+        let (mut flow, mut next) = (Flow::Next, next);
         if is_load {
             let value = match (is_word, is_element) {
                 (true, true) => self.element(base, state.get((f.second & 15) as usize)),
@@ -230,10 +247,12 @@ impl Thumb<'_> {
                 PC if f.n == SP && value == Value::Unknown => flow = Flow::Return,
                 PC if is_element && value == Value::Unknown => flow = Flow::Computed,
                 PC => flow = jump(value, PC),
-                t => _ = self.assign(t, value, state, next),
+                t => next = self.assign(t, value, state, next),
             }
         } else if let (true, false, Value::Stack(depth)) = (is_word, is_element, address) {
             state.store(depth, state.get(f.t));
+        } else if is_word {
+            state.store_away(state.get(f.t));
         }
         let step = Step { flow, ..next };
         moved.map_or(step, |moved| self.assign(f.n, moved, state, step))
@@ -293,14 +312,21 @@ fn branch(at: u32, f: Fields, state: &mut State) -> Step {
         _ if f.first & 0xfff0 == 0xf7f0 => Flow::Stop,
         _ => {
             if f.first & 0xffe0 == 0xf3e0 {
-                state.set(f.d, Value::Unknown);
+                state.set(f.d, special(f.second, state));
             }
             Flow::Next
         }
     };
-    // MSR PSP.
-    let is_process = f.first & 0xfff0 == 0xf380 && f.second & 0xd0ff == 0x8009;
-    Step { flow, is_process, ..next }
+    Step { flow, ..next }
+}
+
+/// What MRS reads (B5.2.2). Code that reads the main stack pointer runs on it.
+fn special(second: u32, state: &State) -> Value {
+    match second & 0xff {
+        MSP => Value::Stack(state.depth),
+        PSP => Value::Process(0),
+        _ => Value::Unknown,
+    }
 }
 
 fn signed(bytes: u32, is_up: bool) -> i32 {

@@ -24,6 +24,8 @@ pub(super) trait Interpreter {
     /// The size of an instruction that is skipped.
     fn size_at(&self, at: u32) -> u32;
     fn depth(state: &Self::State) -> i32;
+    /// Bytes below the process stack pointer that some register has pointed to.
+    fn saved(state: &Self::State) -> u32;
     fn join(state: &mut Self::State, other: &Self::State) -> bool;
     fn after_call(state: &mut Self::State);
     /// The constants in the first four argument registers.
@@ -151,6 +153,8 @@ impl<'a, I: Interpreter> Walk<'a, I> {
             }
             self.out.is_floating |= step.is_floating;
             self.out.is_process |= step.is_process;
+            self.out.lets_in |= step.lets_in;
+            self.out.saved = self.out.saved.max(I::saved(&state));
             let depth = I::depth(&state).max(0) as u32;
             let after = self.out.after.entry(at).or_default();
             *after = depth.max(*after);

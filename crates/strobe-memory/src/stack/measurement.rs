@@ -83,7 +83,7 @@ struct Stack {
 
 fn stack_rows(analysis: &Analysis<'_>) -> Vec<Stack> {
     let (one, all, is_open) = analysis.interrupts();
-    let frame = exception_frame(analysis);
+    let on_thread = analysis.thread_frame();
     let has_handlers = analysis.of(Kind::Handler).next().is_some();
     let is_split = analysis.graph.has_process_stacks();
     let main = analysis.of(Kind::Reset).map(|entry| {
@@ -105,7 +105,7 @@ fn stack_rows(analysis: &Analysis<'_>) -> Vec<Stack> {
         // With stacks of their own, only the first frame is on a thread's.
         let (one, all) = match (has_handlers, is_split) {
             (false, _) => (0, 0),
-            (true, true) => (frame, frame),
+            (true, true) => (on_thread, on_thread),
             (true, false) => (one, all),
         };
         Stack {
@@ -158,9 +158,13 @@ fn stacks(measurement: &mut Measurement, analysis: &Analysis<'_>) {
         }
     }
     let frame = exception_frame(analysis);
+    let saved = match analysis.graph.saved() {
+        0 => String::new(),
+        bytes => format!(", a switch of threads {bytes} more"),
+    };
     let title = format!(
-        "stacks: the worst case by machine code; an exception adds {frame} bytes; nested: each \
-         handler once, inside the others"
+        "stacks: the worst case by machine code; an exception adds {frame} bytes{saved}; nested: \
+         each handler once, inside the others"
     );
     measurement.push("stacks", title, Content::Table(table));
     for (stack, size) in overflows {

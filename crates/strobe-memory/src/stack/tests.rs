@@ -100,6 +100,51 @@ fn threads_of_zephyr_are_found_where_they_are_defined() {
     assert!(is(cell(&m, "stacks", "worst", 1), 32, true), "{m:?}");
 }
 
+/// An AVR's processor shuts interrupts out when it enters a handler: only one that lets them in again
+/// is interrupted.
+#[test]
+fn handlers_of_an_avr_nest_where_they_let_interrupts_in() {
+    let (push, pop, sei, reti) = (0x920f_u16, 0x900f_u16, 0x9478_u16, 0x9518_u16);
+    let shut = |bytes: usize| [vec![push; bytes], vec![pop; bytes], vec![reti]].concat();
+    let open = vec![sei, push, pop, reti];
+    let functions = [("__vectors", vec![0xcfff]), ("__vector_1", shut(4)), ("__vector_2", shut(7))];
+    let worst = |third: Vec<u16>| {
+        let functions = functions.iter().cloned().chain([("__vector_3", third)]);
+        let mut elf = ElfBuilder::new();
+        elf.machine = 83;
+        let mut bytes = Vec::new();
+        for (name, code) in functions {
+            elf.function(name, bytes.len() as u32, 2 * code.len() as u32);
+            bytes.extend(code.iter().flat_map(|half| half.to_le_bytes()));
+        }
+        elf.code(0, &bytes);
+        let firmware = Firmware::parse(elf.build()).unwrap();
+        let m = measure(&firmware, "avr.elf", &Annotations::default()).unwrap();
+        cell(&m, "stacks", "worst", 0).clone()
+    };
+    // Each with its return address.
+    assert!(is(&worst(shut(1)), 7 + 2, true), "{:?}", worst(shut(1)));
+    assert!(is(&worst(open.clone()), (1 + 2) + (7 + 2), true), "{:?}", worst(open));
+}
+
+/// PendSV: mrs r0, psp; stmdb r0!, {r4-r11}; msr psp, r0; bx lr.
+#[test]
+fn a_thread_has_room_for_what_a_switch_saves() {
+    let firmware = image(&[
+        Function { name: "main", code: &[0x4770] },
+        Function { name: "leaf", code: &[0xb088, 0xb008, 0x4770] },
+        Function {
+            name: "switch",
+            code: &[0xf3ef, 0x8009, 0xe920, 0x0ff0, 0xf380, 0x8809, 0x4770],
+        },
+    ]);
+    let threads = Annotations::parse("threads.leaf.stack = 200\n").unwrap();
+    let m = measure(&firmware, "image.elf", &threads).unwrap();
+    assert!(is(cell(&m, "stacks", "worst", 1), 32 + 36 + 32, true), "{m:?}");
+    let title = &m.sections.iter().find(|section| section.id == "stacks").unwrap().title;
+    assert!(title.contains("an exception adds 36 bytes, a switch of threads 32 more"), "{title}");
+}
+
 #[test]
 fn annotations_close_the_graph() {
     let text = "calls.main = [\"ring\"]\nrecursion.ring = 5\n";
