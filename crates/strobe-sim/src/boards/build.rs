@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::BoardError;
-use super::file::{BusKind, DeviceEntry, File, Kind, MemoryEntry, PartEntry};
+use super::file::{Bank, BusKind, DeviceEntry, File, Kind, MemoryEntry, PartEntry};
 use crate::devices::{PARTS, models};
-use crate::kernel::bus::{Bus, FlashSetting, Slave, Slot};
+use crate::kernel::bus::{Bus, FirstWait, FlashSetting, Slave, Slot};
 use crate::kernel::device::{Create, Device, DeviceId, Maker};
 use crate::kernel::flash::accelerator::Accelerator;
 use crate::kernel::memory::{Memory, MemoryKind};
@@ -26,6 +26,7 @@ pub(super) fn build(file: &File) -> Result<Bus, BoardError> {
     let aliases = file.memory.iter().flat_map(|m| m.windows().map(|base| (base, m.size, m.base)));
     bus.aliases = aliases.collect();
     bus.apb_wait = file.bus.apb_wait;
+    bus.first_wait = file.memory.iter().find_map(first_wait).unwrap_or_default();
     bus.answer_unclocked = file.bus.answer_unclocked;
     bus.system_bus = file.core.as_ref().is_some_and(|core| core.model.architecture().v7m);
     bus.flash_interface.settings = flash_settings(file);
@@ -52,6 +53,18 @@ pub(super) fn build(file: &File) -> Result<Bus, BoardError> {
     Ok(bus)
 }
 
+/// The bank of a memory that answers late, up to the next one.
+fn first_wait(entry: &MemoryEntry) -> Option<FirstWait> {
+    let (at, bank) = entry.banks.iter().enumerate().find_map(|(at, bank)| match bank {
+        Bank::Waiting(bank) => Some((at, bank)),
+        Bank::At(_) => None,
+    })?;
+    let end = entry.base.wrapping_add(entry.size);
+    let end = entry.banks.get(at + 1).map_or(end, |next| next.from());
+    let length = end.wrapping_sub(bank.from);
+    Some(FirstWait { start: bank.from, length, cycles: bank.first_wait })
+}
+
 fn memory(entry: &MemoryEntry) -> Memory {
     let kind = match entry.kind {
         Kind::Flash => MemoryKind::Flash,
@@ -63,7 +76,8 @@ fn memory(entry: &MemoryEntry) -> Memory {
         // It comes up as RAM does, not as erased flash.
         memory.data.fill(0);
     }
-    (memory.core_only, memory.banks) = (entry.core_only, entry.banks.clone());
+    memory.core_only = entry.core_only;
+    memory.banks = entry.banks.iter().map(|bank| bank.from()).collect();
     for contents in &entry.contents {
         for (address, &word) in (contents.address..).step_by(4).zip(&contents.words) {
             memory.write(address, crate::kernel::device::Size::Word, word);

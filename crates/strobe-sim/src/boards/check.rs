@@ -3,7 +3,7 @@
 use super::BoardError;
 use super::avr;
 use super::file::{
-    ARMV6M_PRIORITY_BITS, AddressRange, CoreEntry, DeviceEntry, File, Kind, MPU_REGIONS,
+    ARMV6M_PRIORITY_BITS, AddressRange, Bank, CoreEntry, DeviceEntry, File, Kind, MPU_REGIONS,
     MemoryEntry,
 };
 use crate::cores::arm::timing::CoreKind;
@@ -76,7 +76,8 @@ fn check_memories(file: &File) -> Result<(), BoardError> {
             check_range(&format!("{key}: alias"), window)?;
         }
         let inside = |at: u32| at > memory.base && at - memory.base < memory.size;
-        if !memory.banks.iter().all(|&at| inside(at)) || !memory.banks.is_sorted() {
+        let starts = memory.banks.iter().map(|bank| bank.from());
+        if !starts.clone().all(inside) || !starts.is_sorted() {
             let problem = "banks begin inside the memory, in ascending order";
             return Err(BoardError::value(key, problem));
         }
@@ -94,10 +95,36 @@ fn check_memories(file: &File) -> Result<(), BoardError> {
             }
         }
     }
+    check_first_waits(file)?;
     for kind in [Kind::Flash, Kind::Ram] {
         if !file.memory.iter().any(|m| m.kind == kind) {
             let problem = "needs at least one of kind = \"flash\" and one of kind = \"ram\"";
             return Err(BoardError::value("memory", problem));
+        }
+    }
+    Ok(())
+}
+
+fn check_first_waits(file: &File) -> Result<(), BoardError> {
+    let banks = file.memory.iter().flat_map(|memory| memory.banks.iter().map(move |b| (memory, b)));
+    let waiting = banks.filter_map(|(memory, bank)| match bank {
+        Bank::Waiting(bank) => Some((memory, bank)),
+        Bank::At(_) => None,
+    });
+    let v7m = file.core.as_ref().is_some_and(|core| core.model.architecture().v7m);
+    for (at, (memory, bank)) in waiting.enumerate() {
+        let bad = |problem| {
+            let key = format!("memory {}: banks: first_wait", memory.name);
+            Err(BoardError::value(key, problem))
+        };
+        if !(1..=8).contains(&bank.first_wait) {
+            return bad("needs 1 to 8 cycles");
+        }
+        if memory.kind != Kind::Ram || !v7m {
+            return bad("is for RAM beside a Cortex-M3 or M4");
+        }
+        if at > 0 {
+            return bad("only one bank may have it");
         }
     }
     Ok(())

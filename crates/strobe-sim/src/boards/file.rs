@@ -188,13 +188,42 @@ pub struct MemoryEntry {
     /// Only the core reaches it, no other bus master.
     #[serde(default)]
     pub core_only: bool,
-    /// Where its banks begin that are slaves of their own, apart from the first, in ascending
-    /// order.
+    /// Its banks that are slaves of their own, apart from the first, in ascending order.
     #[serde(default)]
-    pub banks: Vec<u32>,
+    pub banks: Vec<Bank>,
     /// What the factory put there.
     #[serde(default)]
     pub contents: Vec<Contents>,
+}
+
+/// A bank of a memory: where it begins, and what is special about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "an address, or a table with `from` and `first_wait`")]
+pub enum Bank {
+    /// Nothing is.
+    At(u32),
+    /// The core waits there.
+    Waiting(WaitingBank),
+}
+
+/// A bank of RAM for whose first word the core waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WaitingBank {
+    /// Its first address.
+    pub from: u32,
+    /// Cycles that a load takes more, and a store of several words; a load that overlaps with one
+    /// before it does not, nor does a store of one word, behind which the core goes on.
+    pub first_wait: u8,
+}
+
+impl Bank {
+    /// Its first address.
+    pub fn from(self) -> u32 {
+        match self {
+            Bank::At(from) | Bank::Waiting(WaitingBank { from, .. }) => from,
+        }
+    }
 }
 
 /// Addresses at which a memory appears besides its own.

@@ -50,7 +50,7 @@ fn resize(memory: &mut MemoryEntry, region: Region) {
     memory.size = region.size;
     let end = memory.base.saturating_add(memory.size);
     let base = memory.base;
-    memory.banks.retain(|&at| at > base && at < end);
+    memory.banks.retain(|bank| bank.from() > base && bank.from() < end);
 }
 
 fn added(n: usize, region: Region) -> MemoryEntry {

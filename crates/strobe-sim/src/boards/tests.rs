@@ -140,6 +140,38 @@ fn values_that_cannot_be_are_refused() {
 }
 
 #[test]
+fn ram_that_answers_late_is_one_bank_beside_a_large_core() {
+    let m3 = GOOD.replacen(
+        "'cortex-m0plus'\nmultiplier_cycles = 32",
+        "'cortex-m3'\npriority_bits = 3",
+        1,
+    );
+    let m3 = m3.replacen("io_port = [{ base = 0x4800_0000, size = 0x1000 }]", "", 1);
+    let with = |text: &str, from: &str, banks: &str| {
+        Board::parse(&text.replacen(from, &format!("{from}\nbanks = {banks}"), 1))
+    };
+    let ram = "base = 0x2000_0000\nsize = 0x100";
+    let banks = "[{ from = 0x2000_0040, first_wait = 2 }, 0x2000_0080]";
+    let bus = with(&m3, ram, banks).unwrap().build().unwrap();
+    assert_eq!((bus.first_wait.start, bus.first_wait.length), (0x2000_0040, 0x40));
+    assert_eq!(bus.first_wait.cycles, 2);
+    let one = "[{ from = 0x2000_0040, first_wait = 1 }]";
+    let two = "[{ from = 0x2000_0040, first_wait = 1 }, { from = 0x2000_0080, first_wait = 1 }]";
+    let flash = "base = 0x0800_0000\nsize = 0x100";
+    for (error, expected) in [
+        (with(&m3, ram, "[{ from = 0x2000_0040, first_wait = 0 }]"), "needs 1 to 8 cycles"),
+        (with(&m3, ram, two), "only one bank"),
+        (with(&m3, flash, &one.replace("0x2000", "0x0800")), "is for RAM beside"),
+        (with(GOOD, ram, one), "is for RAM beside"),
+        (with(&m3, ram, "[{ from = 0x2000_0100, first_wait = 1 }]"), "begin inside"),
+        (with(&m3, ram, "[{ from = 0x2000_0040 }]"), "or a table with `from` and `first_wait`"),
+    ] {
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn an_unknown_board_lists_the_known_ones() {
     let error = Board::builtin("stm32f4").unwrap_err().to_string();
     let known: Vec<&str> = Board::builtin_names().collect();

@@ -16,8 +16,8 @@ mod waits;
 
 pub(crate) use self::access::unalias;
 pub use self::names::Unclocked;
-pub(crate) use self::waits::FlashSetting;
 pub use self::waits::Slave;
+pub(crate) use self::waits::{FirstWait, FlashSetting};
 
 use crate::kernel::clock::{Clocks, Gate};
 use crate::kernel::core::Requests;
@@ -148,6 +148,8 @@ pub struct Bus {
     /// Writes to memory by the core and other masters, if somebody wants to know of all of them.
     written: Option<Vec<(u32, Size)>>,
     pub(crate) apb_wait: Bounds,
+    /// RAM that answers the core late at first.
+    pub(crate) first_wait: FirstWait,
     /// What nobody modelled.
     pub unmodelled: Unmodelled,
     /// Unmodelled registers are an error.
@@ -195,6 +197,7 @@ impl Bus {
             masters: waits::Masters::default(),
             written: None,
             apb_wait: Bounds::exact(0),
+            first_wait: FirstWait::default(),
             unmodelled: Unmodelled::default(),
             strict: false,
             strict_hit: None,

@@ -48,6 +48,21 @@ pub(crate) const FIRMWARE: [(&str, &str); 22] = [
     ("accelerated 007", "numbers-m4f"),
 ];
 
+/// Firmware on [`LATE`].
+const ON_LATE: [(&str, &str); 3] =
+    [("late", "numbers-m4f"), ("late", "generic-c-m3"), ("late", "x25519-c-m3")];
+
+/// A Cortex-M4F most of whose RAM answers late at first.
+const LATE: &str = "
+    base = 'cortex-m4f'
+    name = 'late'
+    description = 'waits for RAM'
+
+    [[memory]]
+    name = 'ram'
+    banks = [{ from = 0x2000_0100, first_wait = 2 }]
+";
+
 /// A Cortex-M4F behind the flash accelerator of an STM32F4, whose FLASH_ACR the tests set.
 pub(crate) const ACCELERATED: &str = "
     base = 'cortex-m4f'
@@ -97,6 +112,7 @@ fn run(board: &str, firmware: &str, compile_after: Option<u32>, chunk: u64) -> S
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../firmware/prebuilt");
     let elf = std::fs::read(format!("{root}/{firmware}.elf")).expect("bundled firmware");
     let (board, acr) = match board.strip_prefix("accelerated ") {
+        None if board == "late" => (Board::parse(LATE).expect("a board"), None),
         None => (Board::builtin(board).expect("a bundled board"), None),
         Some(acr) => (Board::parse(ACCELERATED).expect("a board"), Some(acr)),
     };
@@ -204,7 +220,7 @@ pub(crate) fn functions(elf: &[u8]) -> Vec<(u32, u32)> {
 
 #[test]
 fn compiled_code_and_interpreter_see_the_same() {
-    for (board, firmware) in FIRMWARE {
+    for (board, firmware) in FIRMWARE.into_iter().chain(ON_LATE) {
         let interpreted = run(board, firmware, None, 1 << 24);
         assert!(interpreted.instructions > 100, "{firmware}");
         assert_eq!(interpreted.by_tree, interpreted.by_schedule, "{firmware}");

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::decode::decode;
 use super::insn::Insn;
 use super::jit::Compiled;
-use super::neighbours::Placed;
+use super::neighbours::{Placed, waits_first};
 use super::timing::{Cost, MOST_FOR_OPERANDS, SYSTEM_BUS, Timing};
 use crate::kernel::bus::Bus;
 use crate::kernel::device::Size;
@@ -37,6 +37,8 @@ pub struct Meta {
     /// Waits that this instruction always has: its literal lies in flash, or it accesses data
     /// while code comes over the same bus. The likely figure is whole cycles.
     pub data_wait: HalfCycles,
+    /// Cycles that it waits where RAM answers late at first.
+    pub first_wait: u8,
 }
 
 /// What arriving at a block by a jump to a computed address costs.
@@ -348,12 +350,13 @@ impl Blocks {
         if let (Some(target), Some(cost)) = (last.target(), costs.last_mut()) {
             cost.refill += timing.refill_early_at(target, bus.peek(target, Size::Half));
         }
-        let meta: Vec<Meta> = (code.iter().zip(costs))
-            .map(|(placed, cost)| Meta {
+        let meta: Vec<Meta> = (code.iter().zip(costs).enumerate())
+            .map(|(at, (placed, cost))| Meta {
                 offset: (placed.address.wrapping_sub(pc) / 2) as u16,
                 size: placed.size as u8,
                 cost,
                 data_wait: data_wait(*placed, bus, timing),
+                first_wait: first_wait(at.checked_sub(1).map(|at| code[at]), *placed, bus, timing),
             })
             .collect();
         let stop_here = self.stops.binary_search(&pc).is_ok();
@@ -364,7 +367,8 @@ impl Blocks {
         let leaves = last.target().is_some_and(|t| self.function(t) != here);
         // Words that it may read from flash.
         let words = insns.iter().map(|&i| u32::from(timing.cost(i).load_store)).sum();
-        let waits = bus.flash_interface.accelerator.is_on() && words > 0;
+        let first_waits = meta.iter().map(|meta| u32::from(meta.first_wait)).sum::<u32>();
+        let waits = first_waits > 0 || bus.flash_interface.accelerator.is_on() && words > 0;
         let insns_take_their_time = insns.iter().any(|&i| timing.varies(i));
         let multiplies_long =
             insns.iter().any(|&i| timing.varies(i) && !matches!(i, Insn::Divide { .. }));
@@ -381,7 +385,7 @@ impl Blocks {
             worst: if stop_here || asks || once {
                 u32::MAX
             } else {
-                worst_case(&insns, cycles + refill, words, bus, timing)
+                worst_case(&insns, cycles + refill + first_waits, words, bus, timing)
             },
             refill,
             target_wait: last.target().map_or(HalfCycles::default(), |t| jump_wait(t, bus)),
@@ -478,6 +482,11 @@ fn data_wait(placed: Placed, bus: &Bus, timing: &Timing) -> HalfCycles {
         return system_bus_wait(placed.size, words, literal);
     }
     literal
+}
+
+fn first_wait(before: Option<Placed>, here: Placed, bus: &Bus, timing: &Timing) -> u8 {
+    let waits = bus.first_wait.length > 0 && waits_first(timing.kind, before, here);
+    if waits { bus.first_wait.cycles } else { 0 }
 }
 
 fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {

@@ -125,6 +125,7 @@ impl<O: Observer> Machine<O> {
             checks,
             last: None,
             data_wait: NO_WAIT,
+            first_wait: meta.first_wait,
             contention: 0,
             saved: 0,
             spent: Bounds::exact(0),

@@ -89,7 +89,7 @@ impl<O: Observer> Machine<O> {
     /// Runs one block that fits before the horizon, instruction by instruction.
     fn interpret(&mut self, id: BlockId) -> Left {
         let block = &self.blocks.all[id as usize];
-        let mut port = FastPort { bus: &mut self.bus, spent: None, waited: Bounds::exact(0) };
+        let mut port = FastPort::new(&mut self.bus);
         let stack = match block.moves_stack {
             true => self.observer.stack_window(),
             false => StackWindow::ALL,

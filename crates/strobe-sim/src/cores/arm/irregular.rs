@@ -23,12 +23,15 @@ pub(crate) struct Deviations {
     skipped: Vec<usize>,
     /// Times that depend on operands, by the instruction's place.
     spent: Vec<(usize, Work)>,
-    /// Waits for data in flash, likewise.
+    /// Waits for data in flash, or in RAM that answers late at first, likewise.
     waited: Vec<(usize, Bounds)>,
 }
 
 impl Deviations {
-    fn wait(&mut self, at: usize, port: &mut FastPort) {
+    fn wait(&mut self, at: usize, port: &mut FastPort, first: u8) {
+        if std::mem::take(&mut port.first_waits) {
+            port.waited += Bounds::exact(first.into());
+        }
         if port.waited.high > 0 {
             self.waited.push((at, std::mem::take(&mut port.waited)));
         }
@@ -64,13 +67,13 @@ pub(super) fn run(
         if at == body {
             let end = jump(cpu, port, insn, block.end).ok_or(at)?;
             stay(cpu, stack, sp).ok_or(at)?;
-            deviations.wait(at, port);
+            deviations.wait(at, port, block.meta[at].first_wait);
             cpu.it = block.it_at(at + 1);
             return Ok(end);
         }
         exec(cpu, port, insn).map_err(|_| at)?;
         stay(cpu, stack, sp).ok_or(at)?;
-        deviations.wait(at, port);
+        deviations.wait(at, port, block.meta[at].first_wait);
         if let Some(work) = port.spent.take() {
             deviations.spent.push((at, work));
         }
@@ -104,5 +107,59 @@ impl<O: Observer> Machine<O> {
             let pc = self.blocks.all[id as usize].address(at);
             self.add_wait(pc, Wait::of(Cause::DataWait, wait));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use crate::boards::Board;
+    use crate::cores::arm::Machine;
+
+    /// Cycles of code that ends in a branch to itself, with the stack at `sp` and R4 there, run in
+    /// steps of so many.
+    fn cycles(sp: u32, code: &[u16], step: u64) -> u64 {
+        let board = "base = 'cortex-m4f'\nname = 'late'\ndescription = ''\n[[memory]]\n\
+            name = 'ram'\nbanks = [{ from = 0x2000_1000, first_wait = 1 }]";
+        let board = Board::parse(board).expect("a board");
+        let mut bus = board.build().expect("builds");
+        bus.load(0, &[sp, 0x101].map(u32::to_le_bytes).concat()).expect("flash");
+        let code = code.iter().chain(&[0xe7fe]).flat_map(|half| half.to_le_bytes());
+        let code: Vec<u8> = code.collect();
+        bus.load(0x100, &code).expect("flash");
+        let mut machine = Machine::new(bus, &board.arm_core().unwrap(), ());
+        machine.reset().expect("a vector table");
+        machine.cpu.r[4] = sp - 0x20;
+        let end = 0x100 + code.len() as u32 - 2;
+        let (never, mut limit) = (AtomicBool::new(false), 0);
+        while machine.cpu.pc != end {
+            limit += step;
+            machine.run(limit, &never);
+        }
+        machine.cycles() - machine.asleep()
+    }
+
+    /// What the stack in a bank that answers late costs more than in one that does not.
+    fn late(code: &[u16]) -> u64 {
+        let more = |step| cycles(0x2000_2000, code, step) - cycles(0x2000_1000, code, step);
+        let each = more(1);
+        assert_eq!(more(1000), each, "in one go and by single steps");
+        each
+    }
+
+    #[test]
+    fn the_first_word_is_waited_for() {
+        // ldr r0, [r4]; adds r1, #1. str r0, [r4].
+        assert_eq!(late(&[0x6820, 0x3101]), 1);
+        assert_eq!(late(&[0x6020, 0x3101]), 0);
+        // push {r0, r1}; nop; pop {r0, r1}.
+        assert_eq!(late(&[0xb403, 0xbf00, 0xbc03]), 2);
+        // ldr r0, [r4]; ldr r1, [r4, #4]; ldr r2, [r4, #8]: only the first.
+        assert_eq!(late(&[0x6820, 0x6861, 0x68a2]), 1);
+        // strd r0, r1, [r4]; ldrd r0, r1, [r4].
+        assert_eq!(late(&[0xe9c4, 0x0100, 0xe9d4, 0x0100]), 2);
+        // cmp r0, r0; ite eq; ldreq r1, [r4]; ldrne r2, [r4]: the second does not execute.
+        assert_eq!(late(&[0x4280, 0xbf0c, 0x6821, 0x6822]), 1);
     }
 }

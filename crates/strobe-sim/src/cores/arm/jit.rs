@@ -271,6 +271,10 @@ impl<O: Observer> Machine<O> {
                         let high = (count * u64::from(most)) as i64;
                         Wait { cause: Cause::Execute, low: 0, likely: likely as i64, high }
                     }
+                    Otherwise::WaitsFirst(cycles) => {
+                        let cycles = (count * u64::from(cycles)) as i64;
+                        Wait { cause: Cause::DataWait, low: cycles, likely: cycles, high: cycles }
+                    }
                     Otherwise::Arrives(target) => {
                         let target = &self.blocks.all[region.blocks[target] as usize];
                         waits(target.arrival.wait, count, likely)

@@ -124,7 +124,7 @@ pub(super) fn costs(kind: CoreKind, code: &[Placed], alone: impl Fn(Insn) -> Cos
     for at in 1..code.len() {
         let next = code.get(at + 1);
         beside(kind, code[at - 1], code[at], &mut costs[at]);
-        let late = products::waits(kind, code[at - 1].insn, code[at].insn, next);
+        let late = products::waits(kind, code[at - 1].insn, code[at].insn);
         let moves = moves_base_late(kind, code[at - 1], code[at], next);
         costs[at].execute += u8::from(late) + u8::from(moves);
         if takes_the_loads_wait(kind, code[at - 1], code[at]) {
@@ -141,20 +141,27 @@ pub(super) fn costs(kind: CoreKind, code: &[Placed], alone: impl Fn(Insn) -> Cos
 /// Waits for the fetch unit: while an instruction of several cycles executes, its buffer of three
 /// words fills and it stops. Of three 32-bit instructions right behind that straddle words, the
 /// third needs the first word that is asked for afterwards, and that comes a cycle late, unless the
-/// two before it give it time (measured on M4 by others: eprint.iacr.org/2025/523). Where the first
-/// instruction straddles words itself, published cycles of whole functions show the wait behind
-/// LDRD and STRD, and none behind others.
+/// two before it give it time (measured on M4 by others: eprint.iacr.org/2025/523). Published
+/// cycles of whole functions show the same behind a store of one register, which goes on behind its
+/// one cycle. Where the first instruction straddles words itself, they show the wait behind LDRD
+/// and STRD, and none behind others.
 fn fetches(code: &[Placed], costs: &mut [Cost]) {
     use Insn::{LoadDual, StoreDual};
     for at in 3..code.len() {
         let first = code[at - 3];
         let dual = matches!(first.insn, LoadDual { .. } | StoreDual { .. });
-        let stopped = costs[at - 3].straight() > 1 && (dual || !first.straddles());
+        let goes_on = is_single_store(first.insn) || costs[at - 3].straight() > 1;
+        let stopped = goes_on && (dual || !first.straddles());
         let at_once = costs[at - 2..at].iter().all(|cost| cost.straight() == 1);
         if stopped && at_once && code[at - 2..=at].iter().all(Placed::straddles) {
             costs[at].fetch += 1;
         }
     }
+}
+
+/// A store of one register at an immediate offset.
+fn is_single_store(insn: Insn) -> bool {
+    matches!(role(insn), Role::Store { .. })
 }
 
 /// Whether a store at an immediate offset goes on while the load before it, or the row of them that
@@ -174,13 +181,12 @@ fn takes_the_loads_wait(kind: CoreKind, before: Placed, here: Placed) -> bool {
 fn moves_base_late(kind: CoreKind, before: Placed, here: Placed, next: Option<&Placed>) -> bool {
     let moves = matches!(role(here.insn), Role::Store { index, .. } if index != Index::Offset);
     let behind_load = matches!(role(before.insn), Role::Load { .. });
-    let another = next.is_some_and(|next| products::is_single_store(next.insn));
+    let another = next.is_some_and(|next| is_single_store(next.insn));
     kind == CoreKind::CortexM3 && moves && (behind_load || !another)
 }
 
 /// Changes an instruction's cost by the one before it.
 fn beside(kind: CoreKind, before: Placed, here: Placed, cost: &mut Cost) {
-    let same = before.conditional == here.conditional;
     let role_before = role(before.insn);
     match (role_before, here.insn) {
         // Folded into a 16-bit instruction before it.
@@ -196,12 +202,10 @@ fn beside(kind: CoreKind, before: Placed, here: Placed, cost: &mut Cost) {
         // Addresses are computed a cycle before the result is there.
         cost.execute += 1;
     }
-    let behind_load = match role_before {
-        Role::Load { t, .. } => same && !needs(t) && pairs(kind, before, here),
-        _ => false,
-    };
     match role(here.insn) {
-        Role::Load { .. } | Role::StoreRegister | Role::LoadMany if behind_load => {
+        Role::Load { .. } | Role::StoreRegister | Role::LoadMany
+            if follows_load(kind, before, here) =>
+        {
             // Its address phase is the other's data phase.
             cost.load_store -= 1;
         }
@@ -210,6 +214,37 @@ fn beside(kind: CoreKind, before: Placed, here: Placed, cost: &mut Cost) {
             cost.load_store += 1;
         }
         _ => {}
+    }
+}
+
+/// Whether the first of two neighbours is a load whose data phase a transfer of the second takes
+/// for its address.
+fn follows_load(kind: CoreKind, before: Placed, here: Placed) -> bool {
+    let Role::Load { t, .. } = role(before.insn) else { return false };
+    before.conditional == here.conditional
+        && !address_registers(here.insn).contains(&t)
+        && pairs(kind, before, here)
+}
+
+/// Whether an instruction waits for the first word of what it accesses, where a memory makes it
+/// (`first_wait` in the board file): loads, unless their address phase overlaps with a load before
+/// them, and stores of several registers. One of a single register goes on without.
+pub(super) fn waits_first(kind: CoreKind, before: Option<Placed>, here: Placed) -> bool {
+    use Insn::*;
+    match here.insn {
+        Stm { .. } | Push { .. } | StoreMultiple { .. } | StoreDual { .. } => true,
+        FpStoreMultiple { .. } => true,
+        FpStore { count, .. } => count > 1,
+        LoadDual { .. } | LoadDualAt { .. } | FpLoad { .. } | FpLoadMultiple { .. } => true,
+        PopPc { .. } | LoadMultiplePc { .. } => true,
+        LoadPc { .. } | LoadPcReg { .. } | TableBranch { .. } | LoadExclusive { .. } => true,
+        LdrLit { .. } | LoadAt { .. } => false,
+        _ => match role(here.insn) {
+            Role::Load { .. } | Role::LoadMany => {
+                !before.is_some_and(|before| follows_load(kind, before, here))
+            }
+            _ => false,
+        },
     }
 }
 
@@ -330,6 +365,8 @@ pub(super) mod tests {
         assert_eq!(run(0xc006, 5), [3, 1, 1, 2, 1, 1]);
         assert_eq!(run(0xc006, 2), [3, 1, 1]);
         assert_eq!(run(0xbf00, 5), [1; 6]);
+        // str r1, [r0] goes on behind its one cycle.
+        assert_eq!(run(0x6001, 5), [1, 1, 1, 2, 1, 1]);
         // Behind one that straddles itself: strd r1, r2, [r0], not stm.w r0, {r1, r2}; and not
         // where an instruction of several cycles is among them.
         let row = |first: [u16; 2], then: [u16; 2]| {

@@ -27,6 +27,14 @@ pub(crate) struct FastPort<'a> {
     pub(crate) spent: Option<Work>,
     /// What it waited for data in flash.
     pub(crate) waited: Bounds,
+    /// It accessed RAM that answers late at first.
+    pub(crate) first_waits: bool,
+}
+
+impl<'a> FastPort<'a> {
+    pub(crate) fn new(bus: &'a mut Bus) -> Self {
+        FastPort { bus, spent: None, waited: Bounds::exact(0), first_waits: false }
+    }
 }
 
 impl Port for FastPort<'_> {
@@ -51,6 +59,7 @@ impl Port for FastPort<'_> {
         if address & (size.bytes() - 1) != 0 {
             return Err(Miss);
         }
+        self.first_waits |= self.bus.first_wait.is_at(address);
         if let Some(value) = self.bus.ram.read(address, size) {
             return Ok(value);
         }
@@ -81,6 +90,7 @@ impl Port for FastPort<'_> {
         if address & (size.bytes() - 1) != 0 || self.bus.needs_care(address) {
             return Err(Miss);
         }
+        self.first_waits |= self.bus.first_wait.is_at(address);
         if let Some(()) = self.bus.ram.write(address, size, value) {
             return Ok(());
         }
@@ -110,6 +120,8 @@ pub(crate) struct CarefulPort<'a> {
     /// The access under way, for the report if it fails.
     pub(crate) last: Option<FaultAccess>,
     pub(crate) data_wait: Wait,
+    /// Cycles that the first access waits where RAM answers late; 0 once it has.
+    pub(crate) first_wait: u8,
     pub(crate) contention: u64,
     /// Cycles that accesses through the single-cycle I/O port save.
     pub(crate) saved: u32,
@@ -142,6 +154,13 @@ impl CarefulPort<'_> {
             let wait = self.model.of(Bounds { low: 0, likely: wait, high: 2 * wait }).likely;
             self.contention += wait;
             time += wait;
+        }
+        if self.first_wait > 0 && self.bus.first_wait.is_at(address) {
+            let cycles = i64::from(std::mem::take(&mut self.first_wait));
+            self.data_wait.low += cycles;
+            self.data_wait.likely += cycles;
+            self.data_wait.high += cycles;
+            time += cycles as u64;
         }
         if let Some(wait) = self.wait_for(address) {
             self.data_wait.low += wait.low;

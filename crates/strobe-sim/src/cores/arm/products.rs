@@ -1,59 +1,24 @@
-//! Who waits for the product of a multiplication on a Cortex-M3 or M4. The manuals have nothing on
-//! it; these are statements inferred from published cycles of whole functions (docs/accuracy.md
-//! states which taught them and which judged).
+//! Who waits for the product of a multiplication on a Cortex-M3. The manuals have nothing on it;
+//! these are statements inferred from published cycles of whole functions (docs/accuracy.md states
+//! which taught them and which judged).
 //!
 //! - A product of 32 bits is a cycle late for arithmetic, logic and shifts that come right behind,
 //!   not for another multiplication, nor for what only moves bits (extending, packing, bit fields).
-//! - It is as late for a store right behind, unless another store follows: that one's address goes
-//!   first then.
-//! - Products of 64 bits are not late; nor is what an M3 adds to: that takes a second cycle itself.
+//! - Products of 64 bits are not late; nor is what is added to: that takes a second cycle itself.
+//!
+//! On a Cortex-M4 no product is late: where functions seemed to wait for one, it was their memory
+//! (`first_wait` in the board file).
 
 use super::insn::{Insn, NO_REG, Reg};
-use super::neighbours::Placed;
 use super::timing::CoreKind;
 
 /// Whether `here` takes a cycle more because the instruction before it multiplies.
-pub(super) fn waits(kind: CoreKind, before: Insn, here: Insn, next: Option<&Placed>) -> bool {
-    let product = product(kind, before);
-    if product == NO_REG {
-        return false;
-    }
-    if stored(here) >> product & 1 != 0 {
-        let another = next.is_some_and(|next| is_single_store(next.insn));
-        return !(is_single_store(here) && another);
-    }
-    operands(here).contains(&product)
-}
-
-/// Where an instruction writes a product of 32 bits that is not there at once.
-fn product(kind: CoreKind, insn: Insn) -> Reg {
-    use Insn::*;
-    match insn {
-        Mul { d, .. } | Mla { d, a: NO_REG, .. } => d,
-        Mla { .. } | Mls { .. } if kind == CoreKind::CortexM3 => NO_REG,
-        Mla { d, .. } | Mls { d, .. } => d,
-        Smla { d, .. } | Smlaw { d, .. } | Smlad { d, .. } | Smmla { d, .. } => d,
-        _ => NO_REG,
-    }
-}
-
-/// A store of one register at an immediate offset.
-pub(super) fn is_single_store(insn: Insn) -> bool {
-    use Insn::*;
-    matches!(insn, StrImm { .. } | StrhImm { .. } | StrbImm { .. } | Store { .. })
-}
-
-/// The registers that a store writes to memory, as bits. One at a register offset reads its data
-/// late enough.
-fn stored(insn: Insn) -> u32 {
-    use Insn::*;
-    match insn {
-        StrImm { t, .. } | StrhImm { t, .. } | StrbImm { t, .. } | Store { t, .. } => 1 << t,
-        StoreDual { t, t2, .. } => 1 << t | 1 << t2,
-        Stm { list, .. } => u32::from(list),
-        Push { list } | StoreMultiple { list, .. } => u32::from(list),
-        _ => 0,
-    }
+pub(super) fn waits(kind: CoreKind, before: Insn, here: Insn) -> bool {
+    let product = match before {
+        Insn::Mul { d, .. } | Insn::Mla { d, a: NO_REG, .. } => d,
+        _ => return false,
+    };
+    kind == CoreKind::CortexM3 && operands(here).contains(&product)
 }
 
 /// What arithmetic, logic and shifts compute with.
@@ -93,14 +58,13 @@ mod tests {
 
     #[test]
     fn arithmetic_waits_for_a_product() {
+        // adds.w r3, r3, r0; adc.w r3, r3, r0; lsls r0, r0, #1; adds r3, r0, #1.
+        for halves in [&[0xeb13, 0x0300][..], &[0xeb43, 0x0300], &[0x0040], &[0x1c43]] {
+            assert_eq!((behind_mul(M3, halves), behind_mul(M4, halves)), (2, 1));
+        }
+        // adds.w r3, r3, r0, lsl #16.
+        assert_eq!(behind_mul(M3, &[0xeb13, 0x4300]), 2);
         for kind in [M3, M4] {
-            // adds.w r3, r3, r0; adc.w r3, r3, r0; lsls r0, r0, #1; adds r3, r0, #1.
-            assert_eq!(behind_mul(kind, &[0xeb13, 0x0300]), 2);
-            assert_eq!(behind_mul(kind, &[0xeb43, 0x0300]), 2);
-            assert_eq!(behind_mul(kind, &[0x0040]), 2);
-            assert_eq!(behind_mul(kind, &[0x1c43]), 2);
-            // adds.w r3, r3, r0, lsl #16.
-            assert_eq!(behind_mul(kind, &[0xeb13, 0x4300]), 2);
             // One in between, or another register: adds r3, #1; adds r3, r3, r0. adds r3, r3, r4.
             assert_eq!(cycles(kind, &[&MUL[..], &[0x3301, 0x181b]].concat()), [1, 1, 1]);
             assert_eq!(behind_mul(kind, &[0x191b]), 1);
@@ -108,35 +72,21 @@ mod tests {
             assert_eq!(behind_mul(kind, &[0xfb00, 0xf300]), 1);
             let mla = if kind == M3 { 2 } else { 1 };
             assert_eq!(behind_mul(kind, &[0xfb04, 0x0305]), mla);
-            // ubfx r3, r0, #0, #16; sxth r3, r0.
+            // ubfx r3, r0, #0, #16; sxth r3, r0; str r0, [r4]; stm r4!, {r0, r1}.
             assert_eq!(behind_mul(kind, &[0xf3c0, 0x030f]), 1);
             assert_eq!(behind_mul(kind, &[0xb203]), 1);
+            assert_eq!(behind_mul(kind, &[0x6020]), 1);
+            assert_eq!(behind_mul(kind, &[0xc403]), 3);
         }
-        // pkhtb r3, r4, r0, asr #16.
-        assert_eq!(behind_mul(M4, &[0xeac4, 0x4320]), 1);
     }
 
     #[test]
-    fn accumulating_delays_only_on_an_m4() {
+    fn what_accumulates_is_not_late() {
         // mla r0, r1, r2, r3; adds r4, r4, r0.
         let code = [0xfb01, 0x3002, 0x1824];
-        assert_eq!((cycles(M3, &code), cycles(M4, &code)), (vec![2, 1], vec![1, 2]));
-        // smlad r0, r1, r2, r3; adds r4, r4, r0.
-        assert_eq!(cycles(M4, &[0xfb21, 0x3002, 0x1824]), [1, 2]);
-        // umull r0, r1, r2, r3; adds r4, r4, r0.
+        assert_eq!((cycles(M3, &code), cycles(M4, &code)), (vec![2, 1], vec![1, 1]));
+        // smlad r0, r1, r2, r3; adds r4, r4, r0. umull r0, r1, r2, r3; adds r4, r4, r0.
+        assert_eq!(cycles(M4, &[0xfb21, 0x3002, 0x1824]), [1, 1]);
         assert_eq!(cycles(M4, &[0xfba2, 0x0103, 0x1824]), [1, 1]);
-    }
-
-    #[test]
-    fn a_store_waits_for_a_product() {
-        for kind in [M3, M4] {
-            // str r0, [r4]; then also str r5, [r4, #4].
-            assert_eq!(behind_mul(kind, &[0x6020]), 2);
-            assert_eq!(behind_mul(kind, &[0x6020, 0x6065]), 1);
-            // stm r4!, {r0, r1}; strd r1, r0, [r4]; str r1, [r4].
-            assert_eq!(behind_mul(kind, &[0xc403]), 4);
-            assert_eq!(behind_mul(kind, &[0xe9c4, 0x1000]), 4);
-            assert_eq!(behind_mul(kind, &[0x6021]), 1);
-        }
     }
 }

@@ -27,6 +27,23 @@ pub enum Slave {
 /// Number of [`Slave`]s; the banks of RAM beyond them are distinguished by number.
 const SLAVES: usize = 5;
 
+/// A bank of RAM for whose first word the core waits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct FirstWait {
+    pub(crate) start: u32,
+    /// Bytes; 0 if there is no such bank.
+    pub(crate) length: u32,
+    pub(crate) cycles: u8,
+}
+
+impl FirstWait {
+    /// Whether an address lies there.
+    #[inline(always)]
+    pub(crate) fn is_at(self, address: u32) -> bool {
+        address.wrapping_sub(self.start) < self.length
+    }
+}
+
 /// What bus masters besides the core hold.
 #[derive(Debug, Default)]
 pub(crate) struct Masters {

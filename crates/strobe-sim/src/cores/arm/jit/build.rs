@@ -77,6 +77,7 @@ pub(super) fn function(
         signatures: Vec::new(),
         call_convention: host.default_call_conv,
         fp_checked: false,
+        waits_first: None,
         watches_stack,
         used: 0,
         changed: 0,
@@ -139,6 +140,8 @@ pub(super) struct Build<'a> {
     pub(super) call_convention: CallConv,
     /// The block has found the floating-point unit ready.
     pub(super) fp_checked: bool,
+    /// Whether the instruction being built waits for RAM that answers late at first, a boolean.
+    pub(super) waits_first: Option<Value>,
     /// The stack pointer stays in a window, or an instruction needs care.
     watches_stack: bool,
     /// Registers read or written anywhere.
@@ -184,7 +187,10 @@ impl Build<'_> {
         for (at, &insn) in block.insns[..block.body as usize].iter().enumerate() {
             self.at = (number, at);
             match block.condition(at) {
-                None => self.insn(insn),
+                None => {
+                    self.insn(insn);
+                    self.pay_first_wait();
+                }
                 Some(condition) => self.conditional(condition, insn),
             }
         }
@@ -304,6 +310,7 @@ impl Build<'_> {
 
     /// The block jumps to a value that is no exception return.
     fn jump_indirect(&mut self, value: Value) {
+        self.pay_first_wait();
         self.pay(offset_of!(Slot, jumped), true);
         self.jump_inside(value);
         let offset = offset_of!(Frame, value) as i32;

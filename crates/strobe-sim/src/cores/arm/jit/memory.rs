@@ -135,6 +135,7 @@ impl Build<'_> {
         }
         self.miss();
         self.b.switch_to_block(found);
+        self.note_first_wait(address);
         at
     }
 

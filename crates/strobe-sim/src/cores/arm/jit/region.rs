@@ -42,6 +42,8 @@ pub(super) enum Otherwise {
     Skipped,
     /// Take longer than the least, by so many cycles at most.
     Longer(u32),
+    /// Wait so many cycles for RAM that answers late at first.
+    WaitsFirst(u8),
     /// Wait for the target of its jump, that of the region's block with this number.
     Arrives(usize),
     /// Need another cycle because of where its jump goes.
@@ -104,7 +106,9 @@ fn events(block: usize, decoded: &Block) -> impl Iterator<Item = Place> {
         let skipped = decoded.condition(at).is_some().then(|| place(at, Otherwise::Skipped));
         let longer = most_for_operands(decoded, *insn);
         let longer = longer.map(|most| place(at, Otherwise::Longer(most)));
-        skipped.into_iter().chain(longer)
+        let first = decoded.meta[at].first_wait;
+        let first = (first > 0).then(|| place(at, Otherwise::WaitsFirst(first)));
+        skipped.into_iter().chain(longer).chain(first)
     })
 }
 

@@ -34,6 +34,7 @@ impl Build<'_> {
         self.b.ins().jump(on, &[]);
         self.b.switch_to_block(execute);
         self.insn(insn);
+        self.pay_first_wait();
         if sets_flags {
             self.keep_flags(flags::ALL);
         }
@@ -83,6 +84,33 @@ impl Build<'_> {
         let event = self.event(otherwise);
         self.add_to(self.events, event + offset_of!(Event, count), 1);
         self.add_value_to(self.events, event + offset_of!(Event, likely), cycles);
+    }
+
+    /// Notes whether an access of the instruction being built waits because RAM answers late at
+    /// first: to be paid for when nothing can keep the instruction from retiring.
+    pub(super) fn note_first_wait(&mut self, address: Value) {
+        let (block, at) = self.at;
+        if self.plan.blocks[block].block.meta[at].first_wait > 0 {
+            let late = self.bus.first_wait;
+            let start = self.constant(late.start);
+            let offset = self.b.ins().isub(address, start);
+            let below = IntCC::UnsignedLessThan;
+            self.waits_first = Some(self.b.ins().icmp_imm_u(below, offset, i64::from(late.length)));
+        }
+    }
+
+    /// Pays for what was noted.
+    pub(super) fn pay_first_wait(&mut self) {
+        let Some(waits) = self.waits_first.take() else { return };
+        let first = self.plan.blocks[self.at.0].block.meta[self.at.1].first_wait;
+        let waits = self.b.ins().uextend(types::I64, waits);
+        let each = self.b.ins().iconst(types::I64, i64::from(first));
+        let cycles = self.b.ins().imul(waits, each);
+        let budget = self.b.use_var(self.state.budget);
+        let budget = self.b.ins().isub(budget, cycles);
+        self.b.def_var(self.state.budget, budget);
+        let event = self.event(Otherwise::WaitsFirst(first));
+        self.add_value_to(self.events, event + offset_of!(Event, count), waits);
     }
 
     /// What a division's operands add to the least: as
