@@ -100,8 +100,23 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
     }
     compared.sections.extend(code);
     one_sided(&mut compared, a, b);
+    not_by_part(&mut compared, a, b);
     verdict::put(&mut compared, &found, &others);
     compared
+}
+
+/// Chips of rigs have figures of their own, which no total of the whole has.
+fn not_by_part(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
+    let is_in = |of: &Measurement, name: &String| of.parts.iter().any(|part| part.name == *name);
+    let names = a.parts.iter().map(|part| &part.name).filter(|name| is_in(b, name));
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    if !names.is_empty() {
+        let text = format!(
+            "parts that both have are not compared here: {}; --part NAME compares one",
+            names.join(", ")
+        );
+        compared.findings.push(Finding::new(Severity::Warning, "parts", text));
+    }
 }
 
 /// What a run needs of memory, which its functions do not show: totals of both that differ for

@@ -233,7 +233,7 @@ mod tests {
         let mut twice = measurement();
         twice.sections.push(twice.sections[0].clone());
         let error = read(json(&twice).as_bytes()).unwrap_err().to_string();
-        assert!(error.contains("sections.text: there are two of that name"), "{error}");
+        assert!(error.contains("sections: there are two of the name \"text\""), "{error}");
     }
 
     #[test]

@@ -9,8 +9,46 @@ pub(crate) fn clean(text: &str) -> String {
 }
 
 /// At most `width` characters: the middle of a longer text gives way to `...`. Most of what is kept
-/// is the end, where names differ (`core::fmt::num::<impl...>::fmt`).
+/// is the end, where names differ (`core::fmt::num::<impl...>::fmt`). Of a place in the source its
+/// directories go first, then the address before it: function, file and line are what is read.
 pub(crate) fn shortened(text: &str, width: usize) -> String {
+    let fits = |text: &str| text.chars().count() <= width;
+    if fits(text) {
+        return text.to_owned();
+    }
+    let place = without_directories(text);
+    let place = if fits(&place) { &place } else { without_address(&place) };
+    cut(place, width)
+}
+
+/// Whether it is a line of a source file, as `main.c:5`.
+fn is_line(word: &str) -> bool {
+    let line = word.rsplit_once(':').filter(|(file, _)| file.contains('.'));
+    line.is_some_and(|(_, n)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The text with `main.c:5` for `src/app/main.c:5`.
+fn without_directories(text: &str) -> String {
+    let word = |word: &'_ str| match word.rsplit_once('/') {
+        Some((_, file)) if is_line(file) => file.to_owned(),
+        _ => word.to_owned(),
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// What follows `0x08000123`, where that is a line of a source file.
+fn without_address(text: &str) -> &str {
+    let is_address = |word: &str| {
+        let digits = word.strip_prefix("0x").unwrap_or_default();
+        digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    match text.split_once(' ') {
+        Some((first, rest)) if is_address(first) && rest.rsplit(' ').any(is_line) => rest,
+        _ => text,
+    }
+}
+
+fn cut(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
         return text.to_owned();
@@ -137,6 +175,21 @@ mod tests {
     fn the_ends_of_a_long_name_stay() {
         let name = "core::fmt::num::imp::<impl core::fmt::Display for u32>::fmt";
         assert_eq!(shortened(name, 30), "core::fmt:...lay for u32>::fmt");
+    }
+
+    #[test]
+    fn of_places_in_the_source_the_line_stays() {
+        let place = "0x08000490 usart1_send at /home/me/firmware/kit/usart1.c:15";
+        assert_eq!(shortened(place, 40), "0x08000490 usart1_send at usart1.c:15");
+        assert_eq!(shortened(place, 30), "usart1_send at usart1.c:15");
+        assert_eq!(shortened(place, 20), "usart1...usart1.c:15");
+        // Two loops of one line are two.
+        let other = place.replace("0490", "04a2");
+        let short = apart(&[place, &other], 30);
+        assert_ne!(short[0], short[1]);
+        // No place in the source.
+        let text = "0x08000490 of 12 loads from and/or stores to flash";
+        assert_eq!(shortened(text, 30), "0x08000490...r stores to flash");
     }
 
     #[test]

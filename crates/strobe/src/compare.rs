@@ -31,6 +31,9 @@ pub struct Args {
     /// Everything before is A, what follows is B: sets of runs, whose figures vary.
     #[arg(long, value_name = "B", num_args = 1..)]
     vs: Vec<PathBuf>,
+    /// The part of each measurement to compare: a chip of a rig; a part of a part as `a/ping`.
+    #[arg(long, value_name = "NAME")]
+    part: Option<String>,
     /// Exit with 110 if all functions together, or one by itself, take more than so much in B for
     /// certain: `2%`, `send=5%`. May be given several times.
     #[arg(long, value_name = "[FUNCTION=]PERCENT")]
@@ -99,7 +102,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                             path.display()
                         )));
                     }
-                    One::Read(measurement) => all.push(*measurement),
+                    One::Read(read) => {
+                        all.push(measurement::part(path, *read, args.part.as_deref())?);
+                    }
+                    One::Ran(..) if args.part.is_some() => {
+                        let shown = path.display();
+                        return Err(exit::usage(format!(
+                            "--part is for measurements, and {shown} is firmware"
+                        )));
+                    }
                     One::Ran(measurement, unreached) => {
                         ran = true;
                         all.push(*measurement);

@@ -95,6 +95,11 @@ pub fn output(text: impl Into<String>) -> anyhow::Error {
     Failure { code: IO, text: text.into() }.into()
 }
 
+/// An error of another command of strobe, with its code.
+pub fn with(code: u8, text: impl Into<String>) -> anyhow::Error {
+    Failure { code, text: text.into() }.into()
+}
+
 /// Prints an error, one line per cause, and gives its exit code. A closed pipe is no error.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(io) = error.downcast_ref::<io::Error>() {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use strobe_model::measurement::{Content, Measurement};
 use strobe_model::spelling;
-use strobe_report::export::{self, Choice, Export, ExportError, FORMATS, Output};
+use strobe_report::export::{self, Choice, Export, ExportError, FORMATS, Output, Takes};
 use strobe_source::archive::{self, Names, NoNames, timeline};
 use strobe_source::simulated::TimelineSettings;
 
@@ -151,7 +151,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None if is_run => args.simulated()?,
         None => (args.recorded()?, ExitCode::SUCCESS),
     };
-    let measurement = args.part_of(measurement)?;
+    let measurement = measurement::part(&args.path, measurement, args.part.as_deref())?;
     let choice = Choice {
         section: args.section.clone(),
         measure: args.measure.clone(),
@@ -187,7 +187,26 @@ fn failed(error: ExportError, args: &Args, of: &Measurement) -> anyhow::Error {
         ExportError::NoSection { .. } | ExportError::NoMeasure { .. } => {
             exit::usage(format!("{shown}: {error}"))
         }
+        ExportError::NothingToTake { .. } => {
+            let how = if of_parts.is_empty() { how_to_time(args, of) } else { of_parts };
+            exit::data(format!("{shown}: {error}{how}"))
+        }
         _ => exit::data(format!("{shown}: {error}{of_parts}")),
+    }
+}
+
+/// How to get the time line that a format wants and a measurement lacks.
+fn how_to_time(args: &Args, of: &Measurement) -> &'static str {
+    let wants = args.to.about().takes == Takes::Timeline && of.timelines().next().is_none();
+    match of.instrument.kind.as_str() {
+        "trace pin" if wants => {
+            "; a time line needs local timestamps in the stream, the core's clock and the cycles \
+             of a tick: --clock and --tick"
+        }
+        "simulated board" if wants => {
+            "; strobe run --timeline -o FILE.measurement has one, and strobe export FIRMWARE"
+        }
+        _ => "",
     }
 }
 
@@ -195,17 +214,6 @@ impl Args {
     fn is_firmware(&self) -> anyhow::Result<bool> {
         let is_file = std::fs::metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
         Ok(self.kind.is_none() && is_file && input::is_firmware(&self.path)?)
-    }
-
-    /// The part that was asked for, or all of it.
-    fn part_of(&self, measurement: Measurement) -> anyhow::Result<Measurement> {
-        let Some(name) = &self.part else { return Ok(measurement) };
-        measurement.part(name).cloned().ok_or_else(|| {
-            let names = measurement.part_names();
-            let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            let shown = self.path.display();
-            exit::usage(format!("{shown}: there is no part `{name}`; parts are: {has}"))
-        })
     }
 
     /// What is no measurement yet: a recording, a trace of events.
@@ -217,6 +225,9 @@ impl Args {
         let (mut measured, line) = match self.trace_pin()? {
             Some(kind) => {
                 let (record, line) = traced::events(&self.path, kind, firmware.as_ref(), &options)?;
+                if self.kind.is_none() && kind == traced::Kind::Raw {
+                    detect::is_trace(&self.path, &record)?;
+                }
                 if interrupt::happened() {
                     return Err(exit::interrupted("stopped by the user; nothing is exported"));
                 }

@@ -83,6 +83,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let mut entry = Entry::new(directory, names, source, time)?;
     for path in &args.measurements {
+        if path.is_dir() {
+            let shown = path.display();
+            return Err(exit::no_input(format!("{shown} is a directory; give measurements")));
+        }
         let measurement = measurement::read(path)?.ok_or_else(|| {
             exit::data(format!(
                 "{} is no measurement; commands write one with -o FILE.measurement",

@@ -45,6 +45,20 @@ pub fn read(path: &Path) -> anyhow::Result<Option<Measurement>> {
     }
 }
 
+/// The part that was asked for, or all of it.
+///
+/// # Errors
+/// When there is none of that name.
+pub fn part(path: &Path, of: Measurement, name: Option<&str>) -> anyhow::Result<Measurement> {
+    let Some(name) = name else { return Ok(of) };
+    of.part(name).cloned().ok_or_else(|| {
+        let names = of.part_names();
+        let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let shown = path.display();
+        exit::usage(format!("{shown}: there is no part `{name}`; parts are: {has}"))
+    })
+}
+
 /// What a simulated board or a trace pin measured.
 pub fn of(record: &Record) -> Measurement {
     match record.traced {

@@ -141,9 +141,13 @@ impl Wanted {
         let missing = excerpt.missing(measurement);
         let parts = measurement.parts.iter().map(|part| &part.measurement);
         let all = std::iter::once(measurement).chain(parts);
-        let mut known: Vec<&str> =
-            all.flat_map(|m| &m.sections).map(|section| section.id.as_str()).collect();
-        known.dedup();
+        let mut known: Vec<&str> = Vec::new();
+        for section in all.flat_map(|m| &m.sections) {
+            // Parts have sections of one name.
+            if !known.contains(&section.id.as_str()) {
+                known.push(&section.id);
+            }
+        }
         match missing.first() {
             Some(field) => Err(exit::usage(format!(
                 "--fields {field}: there is no such section; there are {}",

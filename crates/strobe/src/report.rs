@@ -212,6 +212,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn measured(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {
     let measurement = show::part_of(measurement, args.thread.as_deref())?;
     show::annotatable(&measurement, &args.annotate)?;
+    let trees = [("--tree", args.tree), ("--treemap", args.treemap)];
+    show::profiled(&measurement, args.by, trees)?;
     let mut selection = show::selection(&args.result, args.by, args.tree, args.annotate.clone());
     selection.treemap = args.treemap;
     args.result.measurement(&measurement, &selection)?;

@@ -151,6 +151,10 @@ impl Rig {
         setup: &Setup,
     ) -> anyhow::Result<Rig> {
         let shown = path.display();
+        if setup.world.repeats() {
+            let text = "--bounds runs: a rig is not run again, its bounds are carried along";
+            return Err(exit::usage(text));
+        }
         let text = files::text(path, &Kind::RIG)?;
         let wrong = |problem: String| {
             exit::data(format!("rig file {shown}: {}", problem.trim_end().replace('\n', "\n  ")))

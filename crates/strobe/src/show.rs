@@ -26,6 +26,37 @@ pub fn selection(wanted: &Wanted, by: By, tree: bool, annotate: Vec<String>) -> 
     Selection { by: by.into(), tree, annotate, ..wanted.selection() }
 }
 
+/// It, its parts, and theirs.
+fn with_parts(measurement: &Measurement) -> Vec<&Measurement> {
+    let mut all = vec![measurement];
+    let mut at = 0;
+    while let Some(&one) = all.get(at) {
+        all.extend(one.parts.iter().map(|part| &part.measurement));
+        at += 1;
+    }
+    all
+}
+
+/// Whether what is asked of a profile can be shown.
+///
+/// # Errors
+/// Where the measurement has none, and the option would be without effect.
+pub fn profiled(measurement: &Measurement, by: By, trees: [(&str, bool); 2]) -> anyhow::Result<()> {
+    let rows = match by {
+        By::Function => None,
+        By::Line => Some("--by line"),
+        By::Address => Some("--by address"),
+        By::File => Some("--by file"),
+        By::Thread => Some("--by thread"),
+    };
+    let tree = trees.into_iter().find_map(|(name, given)| given.then_some(name));
+    let Some(option) = rows.or(tree) else { return Ok(()) };
+    if with_parts(measurement).iter().any(|m| m.profiles().next().is_some()) {
+        return Ok(());
+    }
+    Err(exit::usage(format!("{option} is about profiles, and the measurement has none")))
+}
+
 /// Whether functions can be printed by instructions.
 ///
 /// # Errors
@@ -34,12 +65,7 @@ pub fn annotatable(measurement: &Measurement, functions: &[String]) -> anyhow::R
     if functions.is_empty() {
         return Ok(());
     }
-    let mut all = vec![measurement];
-    let mut at = 0;
-    while let Some(&one) = all.get(at) {
-        all.extend(one.parts.iter().map(|part| &part.measurement));
-        at += 1;
-    }
+    let all = with_parts(measurement);
     let listed = |name: &String| {
         let column = |m: &&Measurement| m.table("disassembly")?.column("function").cloned();
         let columns = all.iter().filter_map(column);
@@ -69,6 +95,8 @@ pub fn part_of(measurement: Measurement, name: Option<&str>) -> anyhow::Result<M
     let Some(name) = name else { return Ok(measurement) };
     restricted(&measurement, name).ok_or_else(|| {
         let labels = measurement.profiles().flat_map(|profile| &profile.labels);
+        // Others are no threads: sections of an image, states of a heap's blocks.
+        let labels = labels.filter(|label| ["thread", "handler"].contains(&label.key.as_str()));
         let mut known: Vec<&str> = labels.map(|label| label.value.as_str()).collect();
         known.dedup();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };

@@ -151,6 +151,13 @@ pub struct World {
     pub insert: Vec<PathFor>,
 }
 
+impl World {
+    /// Whether two further runs were asked for.
+    pub fn repeats(&self) -> bool {
+        self.bounds == Some(BoundsFrom::Runs)
+    }
+}
+
 /// Where bounds of modelled figures are from.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum BoundsFrom {

@@ -125,7 +125,6 @@ pub fn begin(
 pub fn unusable(error: traced::Error) -> anyhow::Error {
     match error {
         traced::Error::Port { .. } => exit::output(error.to_string()),
-        traced::Error::NoTimes => exit::usage(error.to_string()),
         traced::Error::Unbalanced(error) => error.into(),
     }
 }

@@ -121,7 +121,7 @@ pub(super) fn crossings(parameter: &str, steps: &[Step]) -> Section {
     for (n, variant) in first.variants.iter().enumerate() {
         let metric = &first.settings.metric;
         let grows = costs(steps, n, metric);
-        let grows = growth(&grows).map_or("too little to say", |fit| fit.form.name());
+        let grows = growth(&grows).map_or("inconclusive", |fit| fit.form.name());
         let (at, advice) = if n == 0 {
             (Cell::Empty, "the reference".to_owned())
         } else {
@@ -155,7 +155,7 @@ fn costs(steps: &[Step], variant: usize, metric: &Metric) -> Vec<(f64, f64)> {
 
 fn advice(found: Option<&Crossover>, first: &str, second: &str, parameter: &str) -> (Cell, String) {
     match found {
-        None => (Cell::Empty, "nothing can be said".to_owned()),
+        None => (Cell::Empty, "inconclusive".to_owned()),
         Some(Crossover::First) => (Cell::Empty, format!("{first} nowhere takes more")),
         Some(Crossover::Second) => (Cell::Empty, format!("{second} nowhere takes more")),
         Some(Crossover::Several(at)) => {

@@ -119,6 +119,20 @@ impl TryFrom<Read> for Spread {
         if first.unwrap_or(0) != lowest(min) || last.unwrap_or(0) != lowest(max) {
             return Err("a distribution's extremes are not in its buckets".to_owned());
         }
+        let least = at.iter().zip(&times);
+        let least = least.fold(0u64, |sum, (at, n)| sum.saturating_add(at.saturating_mul(*n)));
+        // Each time that values went into buckets they have lost less than a hundredth.
+        let more = if coarse { (least / 32).saturating_add(count) } else { 0 };
+        let most = least.saturating_add(more);
+        if !(least..=most).contains(&sum) {
+            return Err(format!("a distribution's values add up to {least}, not {sum}"));
+        }
+        let square = |(at, n): (&u64, &u64)| (*at as f64).powi(2) * *n as f64;
+        let wanted: f64 = at.iter().zip(&times).map(square).sum();
+        // They are added up in another order.
+        if !coarse && (squares - wanted).abs() > wanted * 1e-6 {
+            return Err(format!("a distribution's squares add up to {wanted}, not {squares}"));
+        }
         let buckets = at.into_iter().zip(times).collect();
         Ok(Spread { count, sum, squares, min, max, coarse, buckets })
     }
@@ -300,6 +314,9 @@ impl Distribution {
 
     pub(super) fn check(&self) -> Result<(), String> {
         let n = self.spread.count();
+        if self.hertz == Some(0) {
+            return Err(format!("{}: no ticks in a second", self.name));
+        }
         for bound in [&self.low, &self.high].into_iter().flatten() {
             if bound.count() != n {
                 return Err(format!("{}: {} values with {} bounds", self.name, n, bound.count()));
@@ -307,6 +324,18 @@ impl Distribution {
         }
         if self.low.is_some() != self.high.is_some() {
             return Err(format!("{}: bounds on one side only", self.name));
+        }
+        // Where each value lies within its bounds, so do the extremes and the sums.
+        let figures = |spread: &Spread| [spread.min, spread.max, spread.sum];
+        if let (Some(low), Some(high)) = (&self.low, &self.high) {
+            let all = figures(low).into_iter().zip(figures(&self.spread)).zip(figures(high));
+            if all.into_iter().any(|((low, value), high)| low > value || value > high) {
+                return Err(format!("{}: values lie outside of their bounds", self.name));
+            }
+        }
+        let Spread { min, max, .. } = self.spread;
+        if self.values.len() as u64 > n || self.values.iter().any(|v| *v < min || *v > max) {
+            return Err(format!("{}: the values in their order are others", self.name));
         }
         Ok(())
     }
@@ -377,7 +406,7 @@ mod tests {
     #[test]
     fn counts_of_a_hostile_file_saturate() {
         let json = format!(
-            r#"{{"count":{0},"sum":{0},"squares":1,"min":5,"max":5,"at":[5],"times":[{0}]}}"#,
+            r#"{{"count":{0},"sum":{0},"squares":4.611686018427388e20,"min":5,"max":5,"at":[5],"times":[{0}]}}"#,
             u64::MAX
         );
         let huge: Spread = serde_json::from_str(&json).unwrap();

@@ -320,7 +320,8 @@ impl Profile {
             if self.measure(measure).is_none() {
                 return Err(format!("{name} have values of {measure}, which is not declared"));
             }
-            let bounded = [low, high].map(|bounds| if low.is_empty() { n } else { bounds.len() });
+            let none = low.is_empty() && high.is_empty();
+            let bounded = [low, high].map(|bounds| if none { n } else { bounds.len() });
             lengths(&format!("{name}, {measure}"), n, &[values.len(), bounded[0], bounded[1]])?;
         }
         Ok(())

@@ -272,6 +272,7 @@ impl Table {
 
     pub(super) fn check(&self) -> Result<(), String> {
         let rows = self.len();
+        super::check::once(self.columns.iter().map(|column| &column.id))?;
         for column in &self.columns {
             let Column { id, cells, kind, .. } = column;
             if cells.len() != rows {
@@ -284,11 +285,15 @@ impl Table {
                 cell.check().map_err(|error| format!("column {id}, row {i}: {error}"))?;
             }
         }
-        match self.footer.iter().find(|row| row.len() != self.columns.len()) {
-            Some(row) => {
-                Err(format!("a footer has {} cells for {} columns", row.len(), self.columns.len()))
+        for row in &self.footer {
+            let (cells, columns) = (row.len(), self.columns.len());
+            if cells != columns {
+                return Err(format!("a footer has {cells} cells for {columns} columns"));
             }
-            None => Ok(()),
+            for (cell, column) in row.iter().zip(&self.columns) {
+                cell.check().map_err(|error| format!("column {}, footer: {error}", column.id))?;
+            }
         }
+        Ok(())
     }
 }

@@ -162,6 +162,20 @@ pub struct SummaryTrack {
     pub spans: Vec<u64>,
 }
 
+impl Extent {
+    /// Whether it holds that moment, its end with it.
+    fn reaches(self, at: i64) -> bool {
+        self.from <= at && at <= self.to
+    }
+
+    fn check(self, what: &str) -> Result<(), String> {
+        match self.from <= self.to {
+            true => Ok(()),
+            false => Err(format!("{what} ends at {}, before it begins at {}", self.to, self.from)),
+        }
+    }
+}
+
 impl Timeline {
     /// A time line without anything on it.
     pub fn new(unit: Unit) -> Self {
@@ -205,16 +219,60 @@ impl Timeline {
         inside("counters", "track", track, tracks)?;
         let Gaps { from, to, events, why } = &self.gaps;
         lengths("gaps", from.len(), &[to.len(), events.len(), why.len()])?;
+        self.check_summary()?;
+        self.check_times()
+    }
+
+    fn check_summary(&self) -> Result<(), String> {
+        use super::profile::{inside, lengths};
         for level in &self.summary {
             if level.width == 0 {
                 return Err("a summary's stretches are 0 long".to_owned());
             }
             for part in &level.tracks {
-                inside("summaries", "track", [&part.track], tracks)?;
+                inside("summaries", "track", [&part.track], self.tracks.len())?;
                 let n = part.stretch.len();
                 lengths("summaries", n, &[part.time.len(), part.spans.len()])?;
+                if part.stretch.windows(2).any(|pair| pair[0] >= pair[1]) {
+                    return Err("a summary's stretches are not in their order".to_owned());
+                }
             }
         }
         Ok(())
+    }
+
+    /// Nothing ends before it begins, or is where the time line is not.
+    fn check_times(&self) -> Result<(), String> {
+        let extent = self.extent;
+        extent.check("the time line")?;
+        for exact in &self.exact {
+            exact.check("a part that is exact")?;
+            if !extent.reaches(exact.from) || !extent.reaches(exact.to) {
+                let Extent { from, to } = exact;
+                return Err(format!("the part from {from} to {to} is not on the time line"));
+            }
+        }
+        let gaps = self.gaps.from.iter().zip(&self.gaps.to);
+        for (i, (&from, &to)) in gaps.enumerate() {
+            Extent { from, to }.check(&format!("gap {i}"))?;
+        }
+        let outside = |at: &i64| !extent.reaches(*at);
+        for (what, times) in [
+            ("span", &self.spans.begin),
+            ("moment", &self.moments.at),
+            ("value", &self.counters.at),
+        ] {
+            if let Some(i) = times.iter().position(outside) {
+                return Err(format!("{what} {i} at {} is not on the time line", times[i]));
+            }
+        }
+        let mut ends = self.spans.begin.iter().zip(&self.spans.duration);
+        let late = |(begin, duration): (&i64, &u64)| {
+            begin.checked_add_unsigned(*duration).is_none_or(|end| end > extent.to)
+        };
+        match ends.position(late) {
+            Some(i) => Err(format!("span {i} ends behind the time line")),
+            None => Ok(()),
+        }
     }
 }

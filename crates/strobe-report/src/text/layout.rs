@@ -22,19 +22,31 @@ pub(crate) fn heading(text: &str, options: &Options, out: &mut dyn Write) -> io:
     Ok(())
 }
 
-/// Lines of `label  text`, the texts aligned and wrapped.
+/// What texts beside labels have at least.
+const MIN_TEXT: usize = 20;
+
+/// Lines of `label  text`, the texts aligned and wrapped. Where a label leaves no room for them, it
+/// has a line of its own.
 pub(crate) fn fields(
     fields: &[(&str, String)],
     options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let width = fields.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
-    let room = options.style.width.saturating_sub(width + 4).max(20);
+    let most = options.style.width.saturating_sub(MIN_TEXT + 4);
+    let lengths = fields.iter().map(|(label, _)| label.chars().count());
+    let width = lengths.filter(|length| *length <= most).max().unwrap_or(0);
+    let room = options.style.width.saturating_sub(width + 4).max(MIN_TEXT);
     for (label, text) in fields {
-        let mut label = Paint::Faint.on(&format!("{label:width$}"), options.style);
+        let mut shown = Paint::Faint.on(&format!("{label:width$}"), options.style);
+        if label.chars().count() > width {
+            for line in folded(label, options.style.width.saturating_sub(2).max(MIN_TEXT)) {
+                writeln!(out, "  {}", Paint::Faint.on(line.trim_end(), options.style))?;
+            }
+            shown = " ".repeat(width);
+        }
         for line in folded(&clean(text), room) {
-            writeln!(out, "  {label}  {line}")?;
-            label = " ".repeat(width);
+            writeln!(out, "  {shown}  {line}")?;
+            shown = " ".repeat(width);
         }
     }
     Ok(())
@@ -56,4 +68,21 @@ pub(crate) fn item(
         mark = " ".repeat(indent);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Style;
+
+    #[test]
+    fn a_long_label_takes_no_room_from_the_texts() {
+        let options = Options { style: Style { colour: false, width: 50 }, quiet: false };
+        let long = "flash that entry points lead to, by references";
+        let all = [("RAM", "136 bytes".to_owned()), (long, "4,980 bytes".to_owned())];
+        let mut out = Vec::new();
+        fields(&all, &options, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, format!("  RAM  136 bytes\n  {long}\n       4,980 bytes\n"));
+    }
 }

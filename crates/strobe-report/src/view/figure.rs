@@ -116,8 +116,17 @@ pub(super) fn sentence(quantity: &Quantity) -> String {
         };
     };
     let figure = number(value, unit);
-    let bounds = quantity.trust().bounds();
-    let bounds = bounds.map(|(low, high)| range(low, high, unit));
+    let is_share = |low: f64, high: f64| *unit == Unit::PERCENT && low >= 0.0 && high <= 100.0;
+    let bounds = quantity.trust().bounds().map(|(low, high)| {
+        let (least, most) = (low.as_f64(), high.as_f64());
+        match quantity.trust() {
+            // As shares stand in a profile.
+            Trust::Sampled { .. } if is_share(least, most) => {
+                interval((least / 100.0, most / 100.0))
+            }
+            _ => range(low, high, unit),
+        }
+    });
     match (quantity.trust(), bounds) {
         (Trust::AtLeast, _) => format!("at least {figure}"),
         (Trust::AtMost, _) => format!("at most {figure}"),
@@ -223,8 +232,10 @@ pub(crate) fn share(part: i64, whole: i64) -> String {
 }
 
 /// Where a share lies, from 0 to 1, rounded outwards: `46.2-49.0 %`.
-pub(super) fn interval((low, high): (f64, f64)) -> String {
-    let (low, high) = ((low * 1000.0).floor() / 10.0, (high * 1000.0).ceil() / 10.0);
+pub(crate) fn interval((low, high): (f64, f64)) -> String {
+    // What floating point adds to a whole number of permilles is no reason to round.
+    let low = (low * 1000.0 + 1e-9).floor() / 10.0;
+    let high = (high * 1000.0 - 1e-9).ceil() / 10.0;
     format!("{low:.1}-{high:.1} %")
 }
 
@@ -232,6 +243,14 @@ pub(super) fn interval((low, high): (f64, f64)) -> String {
 mod tests {
     use super::*;
     use strobe_model::Bounds;
+
+    #[test]
+    fn a_share_has_one_interval_in_sentences_and_tables() {
+        let trust = Trust::Sampled { n: 811, low: 44.544.into(), high: 51.405.into() };
+        let share = Quantity::new(Some(47.965.into()), Unit::PERCENT, trust).unwrap();
+        assert_eq!(sentence(&share), "~48.0 % (44.5-51.5 %, from 811 samples)");
+        assert_eq!(interval((0.44544, 0.51405)), "44.5-51.5 %");
+    }
 
     #[test]
     fn numbers_look_as_their_units_do() {

@@ -132,8 +132,11 @@ fn time(measurement: &Measurement) -> String {
         Some(_) if *window.duration.unit() == Unit::NANOSECONDS => short(&window.duration),
         _ => with_unit(&window.duration),
     };
-    let simulated =
-        if measurement.instrument.kind.starts_with("simulated") { " simulated" } else { "" };
+    // A recording may begin long after the run did.
+    let (simulated, all_of_it) = match measurement.instrument.kind.starts_with("simulated") {
+        true => (" simulated", "the whole run"),
+        false => ("", "the whole recording"),
+    };
     let entries = window.entries.unwrap_or(1);
     let (Some(seen), Some(whole)) = (&coverage.seen, &coverage.whole) else {
         return length;
@@ -145,7 +148,7 @@ fn time(measurement: &Measurement) -> String {
             let at = crate::number::moment(ns.saturating_mul(1000), 9);
             format!("; begins at {at} s of its own clock")
         });
-        return format!("{length}{simulated}, the whole run{begin}");
+        return format!("{length}{simulated}, {all_of_it}{begin}");
     }
     let unit = unit_name(whole.unit()).unwrap_or_default();
     let part = format!(

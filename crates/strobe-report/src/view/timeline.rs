@@ -43,7 +43,8 @@ impl View for Line<'_> {
         );
         heading(&title, options, out)?;
         if timeline.tracks.is_empty() {
-            return item("", "nothing is on it", Paint::Plain, options, out);
+            item("", "nothing is on it", Paint::Plain, options, out)?;
+            return self.gaps(page, out);
         }
         if let Some(text) = self.exactness() {
             item("", &text, Paint::Plain, options, out)?;
@@ -114,7 +115,11 @@ impl Line<'_> {
                 None => "an unknown number of events missing".to_owned(),
             };
             let (from, to) = (at(gaps.from[i]), at(gaps.to[i]));
-            let text = format!("gap from {from} to {to}: {missing}: {}", gaps.why[i]);
+            let when = match gaps.from[i] == gaps.to[i] {
+                true => format!("at {from}"),
+                false => format!("from {from} to {to}"),
+            };
+            let text = format!("gap {when}: {missing}: {}", gaps.why[i]);
             item("! ", &text, Paint::Warn, page.options, out)?;
         }
         match gaps.from.len().saturating_sub(MOST_GAPS) {

@@ -44,8 +44,9 @@ pub struct Simulated {
     stop: Arc<AtomicBool>,
     board: Option<JoinHandle<()>>,
     elapsed: Duration,
-    /// Bytes behind a note that has been given.
-    behind: Vec<u8>,
+    /// Bytes behind a note that has been given, and the board's time after them: until they are
+    /// read it is not that late.
+    behind: Option<(Vec<u8>, Duration)>,
 }
 
 /// How the board is to run.
@@ -72,7 +73,7 @@ impl Simulated {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let board = std::thread::spawn(move || run(&setup, sender, &stopped));
-        Simulated { sent, stop, board: Some(board), elapsed: Duration::ZERO, behind: Vec::new() }
+        Simulated { sent, stop, board: Some(board), elapsed: Duration::ZERO, behind: None }
     }
 }
 
@@ -199,17 +200,18 @@ impl Host for Listener {
 
 impl Link for Simulated {
     fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<ReadOutcome, Error> {
-        if !self.behind.is_empty() {
-            into.append(&mut self.behind);
-            return Ok(ReadOutcome::Bytes);
+        if let Some((bytes, until)) = self.behind.take() {
+            self.elapsed = until.max(self.elapsed);
+            into.extend(&bytes);
+            return Ok(if bytes.is_empty() { ReadOutcome::Nothing } else { ReadOutcome::Bytes });
         }
         match self.sent.recv_timeout(timeout) {
-            Ok(Sent::Block { bytes, off_rate, until }) => {
+            Ok(Sent::Block { bytes, off_rate: count @ 1.., until }) => {
+                self.behind = Some((bytes, until));
+                Ok(ReadOutcome::Note(Note::LineErrors { count }))
+            }
+            Ok(Sent::Block { bytes, off_rate: 0, until }) => {
                 self.elapsed = until.max(self.elapsed);
-                if off_rate > 0 {
-                    self.behind = bytes;
-                    return Ok(ReadOutcome::Note(Note::LineErrors { count: off_rate }));
-                }
                 into.extend(&bytes);
                 Ok(if bytes.is_empty() { ReadOutcome::Nothing } else { ReadOutcome::Bytes })
             }
@@ -231,5 +233,26 @@ impl Link for Simulated {
             board.join().map_err(|_| Error::failed("the simulated board", "a defect of strobe"))?;
         }
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever records ends by the board's time, and must have read everything before it.
+    #[test]
+    fn time_passes_when_the_bytes_behind_a_note_are_read() {
+        let (sender, sent) = sync_channel(WAITING);
+        let until = Duration::from_millis(20);
+        sender.send(Sent::Block { off_rate: 3, bytes: vec![1, 2], until }).unwrap();
+        let stop = Arc::default();
+        let mut link = Simulated { sent, stop, board: None, elapsed: Duration::ZERO, behind: None };
+        let mut bytes = Vec::new();
+        let note = link.read(&mut bytes, Duration::ZERO).unwrap();
+        assert!(matches!(note, ReadOutcome::Note(Note::LineErrors { count: 3 })));
+        assert_eq!(link.elapsed(), Some(Duration::ZERO));
+        assert!(matches!(link.read(&mut bytes, Duration::ZERO), Ok(ReadOutcome::Bytes)));
+        assert_eq!((bytes, link.elapsed()), (vec![1, 2], Some(until)));
     }
 }

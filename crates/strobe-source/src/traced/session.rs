@@ -26,9 +26,6 @@ pub enum Error {
         /// Why.
         why: io::Error,
     },
-    /// Events have no times.
-    #[error("a time line needs the core's clock and the cycles of a tick: --clock and --tick")]
-    NoTimes,
     /// A defect: the totals do not balance.
     #[error(transparent)]
     Unbalanced(#[from] Unbalanced),
@@ -70,7 +67,7 @@ struct Sinks {
     settings: Settings,
     /// Whether a time line of every event is wanted.
     keep: bool,
-    /// That, once it is known what the stream is.
+    /// That, once it is known what the stream is, and if its ticks have a length.
     tracks: Option<Tracks>,
     ports: Vec<Port>,
     failed: Option<Error>,
@@ -97,9 +94,6 @@ impl Listener for Sinks {
         }
         if self.keep {
             self.tracks = Tracks::new(&self.settings);
-            if self.tracks.is_none() {
-                self.failed.get_or_insert(Error::NoTimes);
-            }
         }
     }
 
@@ -201,7 +195,7 @@ impl Session {
     /// More bytes.
     ///
     /// # Errors
-    /// If the sink of a port takes no more, or events are kept and have no times.
+    /// If the sink of a port takes no more.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.intake.push(bytes, &mut self.events);
         self.events.check()
@@ -236,7 +230,8 @@ impl Session {
         self.notes.add(text);
     }
 
-    /// The record of everything, and the time line if it is wanted, the stream being over.
+    /// The record of everything, and the time line if it is wanted and events have times, the
+    /// stream being over.
     ///
     /// # Errors
     /// As for [`Session::push`].

@@ -10,7 +10,7 @@ use strobe_model::measurement::{Cell, Content, Measurement, Number, Quantity, Ta
 
 use super::config::{Firmware, Words};
 use super::entry::From;
-use super::measure;
+use super::measure::{self, Failed};
 use crate::{exit, files, input, terminal};
 
 /// Functions that get a budget, and the part of all cycles that one must have.
@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let exit_code = args.exit_code;
     let firmware = Firmware::of(elf, args.board.clone(), args.until.clone());
     let firmware = Firmware { exit_code, ..firmware };
-    let run = measure::watched(&firmware, &directory).map_err(exit::data)?;
+    let run = measure::watched(&firmware, &directory).map_err(Failed::passed_on)?;
     let [size, stack] =
         [From::Size, From::Stack].map(|from| measure::of(&firmware, &from, &directory));
     // What moves a pin is known of most firmware; of one whose pins cannot be recorded nothing is.

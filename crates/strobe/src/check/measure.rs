@@ -13,13 +13,53 @@ use strobe_symbols::Firmware as Elf;
 use super::config::Firmware;
 use super::entry::{Budget, From};
 use super::process;
-use crate::{input, measurement};
+use crate::{exit, input, measurement};
 
 const BUILD: Duration = Duration::from_secs(30 * 60);
 const RUN: Duration = Duration::from_secs(10 * 60);
 
 /// The code of what is found wrong with a budget's mark.
 const WRONG_MARK: &str = "wrong-mark";
+
+/// Why one of strobe's own commands gave no measurement.
+#[derive(Debug)]
+pub struct Failed {
+    /// The command, for people, where it was a command.
+    command: Option<String>,
+    /// What it ended with, where it did.
+    code: Option<i32>,
+    /// What it printed, or what else is in the way.
+    why: String,
+}
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match &self.command {
+            Some(command) => write!(f, "{command}{}", self.why),
+            None => f.write_str(&self.why),
+        }
+    }
+}
+
+impl std::convert::From<String> for Failed {
+    fn from(why: String) -> Self {
+        Failed { command: None, code: None, why }
+    }
+}
+
+impl Failed {
+    /// The same as an error of this command: a code that strobe has for mistakes, faults and what
+    /// was never reached stays that, and whoever reads the message typed no other command.
+    pub fn passed_on(self) -> anyhow::Error {
+        let own = self.code.and_then(|code| u8::try_from(code).ok()).filter(|c| *c >= exit::USAGE);
+        let message = self.why.strip_prefix(": strobe: ").or(self.why.strip_prefix(": error: "));
+        match (own, message) {
+            (Some(code), Some(message)) => exit::with(code, message),
+            (Some(code), None) => exit::with(code, self.to_string()),
+            (None, _) => exit::data(self.to_string()),
+        }
+    }
+}
 
 /// What was measured of a firmware, or why not.
 pub type Measured = BTreeMap<From, Result<Measurement, String>>;
@@ -87,10 +127,13 @@ pub fn of(firmware: &Firmware, from: &From, directory: &Path) -> Result<Measurem
                 }));
                 return Ok(measurement);
             }
-            Err(text) => match left.into_iter().find(|mark| is_about(&text, mark)) {
-                Some(mark) => wrong.insert(mark, text),
-                None => return Err(text),
-            },
+            Err(failed) => {
+                let text = failed.to_string();
+                match left.into_iter().find(|mark| is_about(&text, mark)) {
+                    Some(mark) => wrong.insert(mark, text),
+                    None => return Err(text),
+                }
+            }
         };
     }
 }
@@ -112,8 +155,8 @@ pub fn wrong_mark(budget: &Budget, measurement: &Measurement) -> Option<String> 
 /// What a run shows, the heap's use with it where there is a known allocator.
 ///
 /// # Errors
-/// In words, when there is no result.
-pub fn watched(firmware: &Firmware, directory: &Path) -> Result<Measurement, String> {
+/// When there is no result.
+pub fn watched(firmware: &Firmware, directory: &Path) -> Result<Measurement, Failed> {
     let mut arguments = arguments(firmware, &From::Run(None), directory, &BTreeSet::new())?;
     if no_allocator(firmware, directory).is_none() {
         option_without(&mut arguments, "--heap", &firmware.run);
@@ -136,28 +179,32 @@ fn strobe(
     arguments: &[String],
     directory: &Path,
     is_run: bool,
-) -> Result<Measurement, String> {
+) -> Result<Measurement, Failed> {
     let results = tempfile::tempdir().map_err(|e| format!("no temporary directory: {e}"))?;
     let path = results.path().join("result.measurement");
     let program = std::env::current_exe().map_err(|e| format!("strobe itself: {e}"))?;
     let mut command = Command::new(program);
     command.args(arguments).arg("-o").arg(&path);
     let shown = format!("strobe {}", arguments.join(" "));
+    let failed = |code, why| Failed { command: Some(shown.clone()), code, why };
     let ended = process::run(&mut command, directory, duration(firmware.timeout.as_deref(), RUN))
-        .map_err(|e| format!("{shown}: {e}"))?;
+        .map_err(|e| failed(None, format!(": {e}")))?;
     if !path.is_file() {
-        return Err(format!("{shown}: {}", ended.output));
+        return Err(failed(ended.status.code(), format!(": {}", ended.output)));
     }
     let code = ended.status.code().unwrap_or(-1);
     let read = measurement::read(&path).map_err(|e| e.to_string())?;
     let read = read.ok_or_else(|| format!("{shown} wrote no measurement"))?;
-    // A pin that never changed breaks its own budget and not all of them.
-    let marks_alone = || {
-        let mut texts = read.findings.iter().map(|finding| &finding.text);
-        is_run && !texts.any(|text| text.starts_with("--until") || text.starts_with("--from"))
-    };
-    if code == 122 && marks_alone() {
-        return Ok(read);
+    if code == i32::from(exit::NEVER) && is_run {
+        let texts = read.findings.iter().map(|finding| finding.text.as_str());
+        match texts.into_iter().find(|t| t.starts_with("--until") || t.starts_with("--from")) {
+            Some(never) if firmware.exit_code != code => {
+                return Err(failed(Some(code), format!(": strobe: {never}")));
+            }
+            // A pin that never changed breaks its own budget and not all of them.
+            None => return Ok(read),
+            Some(_) => {}
+        }
     }
     if code != if is_run { firmware.exit_code } else { 0 } {
         let output = ended.output.trim();
@@ -165,7 +212,7 @@ fn strobe(
             true => format!("`exit-code = {code}` expects that (strobe init: --exit-code {code})"),
             false => output.to_owned(),
         };
-        return Err(format!("{shown} ended with {code}: {why}"));
+        return Err(failed(Some(code), format!(" ended with {code}: {why}")));
     }
     Ok(read)
 }

@@ -305,6 +305,34 @@ fn a_first_file_holds_and_is_not_overwritten() {
     assert_eq!(init(&["--force"]).code, 0);
 }
 
+/// One mistake has one message and one exit code, whichever command of the two meets it.
+#[test]
+fn mistakes_of_a_run_are_mistakes_of_a_first_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(prebuilt("fault"), folder.path().join("fault.elf")).unwrap();
+    fs::copy(prebuilt("loop-48mhz"), folder.path().join("fw.elf")).unwrap();
+    let run = |of: &str, arguments: &[&str]| {
+        let mut command = command();
+        ran(command.arg(of).args(arguments).current_dir(folder.path()))
+    };
+    let cases: [(&[&str], i32); 4] = [
+        (&["fw.elf", "--until", "nosuch"], 64),
+        (&["fw.elf", "--board", "nosuch"], 64),
+        (&["fw.elf", "--until", "PB9:rise", "--until", "1ms"], 122),
+        (&["fault.elf"], 120),
+    ];
+    for (arguments, code) in cases {
+        let (of_run, of_init) = (run("run", arguments), run("init", arguments));
+        assert_eq!((of_run.code, of_init.code), (code, code), "{arguments:?} {}", of_init.stderr);
+        if code == 64 {
+            assert_eq!(of_init.stderr, of_run.stderr);
+        }
+        assert!(!folder.path().join("strobe.toml").exists(), "{arguments:?}");
+    }
+    let never = run("init", cases[2].0).stderr;
+    assert_eq!(never, "strobe: --until PB9:rise was never reached\n");
+}
+
 /// A function without a budget of its own is in the whole; a handler is judged by one run of it.
 #[test]
 fn a_first_file_of_a_program_that_ends_has_a_budget_for_the_whole() {

@@ -262,3 +262,39 @@ fn options_of_a_run_hold_for_firmware_alone() {
         assert!(errors.contains(&format!("{} is for firmware", option[0])), "{errors}");
     }
 }
+
+/// A profile needs no clock; a time line does, and the message states what to give.
+#[test]
+fn streams_without_a_clock_have_profiles() {
+    let directory = tempfile::tempdir().unwrap();
+    let pin = directory.path().join("pin.swo");
+    let elf = crate::common::prebuilt("trace-itself");
+    strobe(&["run", &elf, "--until", "finished", "--quiet", "--swo", text(&pin)]);
+    let export = |file: &str, to: &str| {
+        Command::new(env!("CARGO_BIN_EXE_strobe"))
+            .args(["export", file, "--elf", &elf, "--to", to])
+            .output()
+            .unwrap()
+    };
+    let stacks = String::from_utf8(export(text(&pin), "collapsed").stdout).unwrap();
+    let samples = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap();
+    let report = recorded(&["report", text(&pin), "--elf", &elf]);
+    let all = report.total("samples").and_then(|n| n.value()).expect("samples").as_u64();
+    assert_eq!(stacks.lines().map(samples).sum::<u64>(), all);
+    let untimed = export(text(&pin), "chrome");
+    let errors = String::from_utf8(untimed.stderr).unwrap();
+    assert!(errors.contains("--clock and --tick"), "{errors}");
+    assert_eq!(untimed.status.code(), Some(65));
+    // What `strobe report` does not take for a stream is none here either.
+    let nonsense = directory.path().join("nonsense.bin");
+    let bytes: Vec<u8> =
+        (0..4000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    std::fs::write(&nonsense, bytes).unwrap();
+    for command in [&["report", text(&nonsense)][..], &["export", text(&nonsense), "--to", "pprof"]]
+    {
+        let ran = Command::new(env!("CARGO_BIN_EXE_strobe")).args(command).output().unwrap();
+        let errors = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(65), "{command:?}: {errors}");
+        assert!(errors.contains("unrecognised format"), "{errors}");
+    }
+}

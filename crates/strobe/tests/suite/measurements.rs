@@ -252,6 +252,13 @@ fn what_does_not_apply_to_a_measurement_is_refused() {
     }
     let ran = strobe(&["compare", text(&path), text(&path), "--until", "5ms"]);
     assert_eq!((ran.code, ran.stderr.contains("--until is for firmware")), (64, true));
+    let arguments = ["pins", &elf, "PA5", "--until", "1ms"];
+    let (pins, _) = written(directory.path(), "pins.measurement", &arguments);
+    for options in [&["--by", "line"][..], &["--tree"], &["--treemap"]] {
+        let ran = strobe(&[&["report", text(&pins)], options].concat());
+        let why = format!("{} is about profiles", options.join(" "));
+        assert_eq!((ran.code, ran.stderr.contains(&why)), (64, true), "{}", ran.stderr);
+    }
     let attached = [&arguments[..], &["--attach", "disassembly"]].concat();
     let (listed, _) = written(directory.path(), "listed.measurement", &attached);
     let annotated = |name: &str| strobe(&["report", text(&listed), "--annotate", name]);

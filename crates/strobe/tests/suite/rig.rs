@@ -193,3 +193,31 @@ fn pins_of_chips_in_a_rig() {
     let ran = strobe(&["pins", &echo(), "--board", "arduino-uno"]);
     assert!(ran.code == 64 && ran.stderr.contains("--board is for one firmware"), "{}", ran.stderr);
 }
+
+/// Totals of a rig say nothing of its chips: those are compared by name.
+#[test]
+fn rigs_are_compared_by_chip() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (a, b) = (file("a.measurement"), file("b.measurement"));
+    for (output, until) in [(&a, "3ms"), (&b, "5ms")] {
+        let ran = strobe(&["run", "--rig", &echo(), "--until", until, "-o", output]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    let compared = |more: &[&str]| strobe(&[&["compare", &a, &b], more].concat());
+    let whole = compared(&[]);
+    assert!(whole.stdout.contains("not compared here: ping, pong"), "{}", whole.stdout);
+    let part = compared(&["--part", "pong"]);
+    assert_eq!(part.code, 0, "{}", part.stderr);
+    assert!(part.stdout.contains("USART1"), "{}", part.stdout);
+    let wrong = compared(&["--part", "pang"]);
+    assert_eq!(wrong.code, 64);
+    assert!(wrong.stderr.contains("parts are: ping, pong"), "{}", wrong.stderr);
+}
+
+#[test]
+fn a_rig_is_not_run_again_for_its_bounds() {
+    let ran = strobe(&["run", "--rig", &echo(), "--until", "1ms", "--bounds", "runs"]);
+    assert_eq!(ran.code, 64);
+    assert!(ran.stderr.contains("--bounds runs"), "{}", ran.stderr);
+}

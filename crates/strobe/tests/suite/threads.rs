@@ -349,6 +349,23 @@ fn assert_covered(timeline: &Timeline) {
     }
 }
 
+/// Worst cases are of the whole run, which goes on behind the last window.
+#[test]
+fn a_timeline_reaches_to_the_end_of_the_run() {
+    let firmware = prebuilt("loop-48mhz");
+    let run = |part: &str, windows: &[&str]| {
+        let arguments = ["run", &firmware, "--until", "finished", part];
+        measured(&[&arguments[..], windows].concat()).1
+    };
+    let whole = run("--timeline", &[]);
+    for part in ["--timeline", "--timeline=worst"] {
+        let ran = run(part, &["--from", "PB8=1", "--to", "PB8=0"]);
+        ran.check().unwrap();
+        assert_eq!(timeline_of(&ran).0.extent, timeline_of(&whole).0.extent, "{part}");
+        assert!(ran.window.end.nanoseconds < whole.window.end.nanoseconds);
+    }
+}
+
 #[test]
 fn a_timeline_covers_its_span() {
     for arguments in [

@@ -19,6 +19,12 @@ pub(super) const CURVE: f64 = 260.0;
 pub(super) const COLOURS: [&str; 8] =
     ["#3366aa", "#cc5533", "#2a8f5c", "#8a4fa3", "#b58900", "#1f8fa3", "#a33c5f", "#606060"];
 
+/// A section's title without what its figures mean: names of what is drawn follow, and must be on
+/// the picture.
+fn heading(section: &Section) -> &str {
+    section.title.split_once(':').map_or(section.title.as_str(), |(heading, _)| heading)
+}
+
 /// What has been drawn.
 pub(super) struct Drawing {
     pub text: String,
@@ -40,8 +46,8 @@ impl Drawing {
                     self.curve(&section.title, &curve);
                 }
             }
-            Content::Distributions(all) => self.distributions(&section.title, all),
-            Content::Timeline(line) => self.timeline(&section.title, line),
+            Content::Distributions(all) => self.distributions(heading(section), all),
+            Content::Timeline(line) => self.timeline(heading(section), line),
             _ => {}
         }
     }

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use strobe_analyse::attribution::{Amount, By, rows};
+use strobe_analyse::attribution::{Amount, By, Flat, Sums, rows};
 use strobe_model::measurement::{
-    Cell, CellKind, Column, Distributions, Profile, Quantity, Table, Trust, Unit,
+    Cell, CellKind, Column, Distribution, Distributions, Measure, Profile, Quantity, Spread, Table,
+    Trust, Unit,
 };
 
 use super::super::flame::escaped;
-use crate::view::figure::{cell as figure, range, share, unit_name};
+use crate::view::figure::{cell as figure, interval, range, share, unit_name};
 
 /// A section's table.
 pub(super) fn write(table: &Table, out: &mut String) {
@@ -84,46 +85,116 @@ pub(super) fn spreads(all: &Distributions, out: &mut String) {
         let spread = &one.spread;
         let _ = write!(out, "<tr><td>{}</td>", escaped(&one.name));
         let count = Quantity::exact(spread.count(), Unit::COUNT);
-        let values = PARTS.iter().map(|(_, part)| spread.quantile(*part));
         let _ = number(&figure(count.value(), &Trust::Exact, &Unit::COUNT), "", out);
-        for value in std::iter::once(spread.min()).chain(values) {
-            let shown = value.map(|value| figure(Some(value.into()), &Trust::Exact, &one.unit));
-            let _ = number(&shown.unwrap_or_default(), "", out);
+        // A part of 0 is the minimum.
+        for part in std::iter::once(0.0).chain(PARTS.iter().map(|(_, part)| *part)) {
+            let Some(value) = at(spread, part) else {
+                out.push_str("<td></td>");
+                continue;
+            };
+            let trust = trust(one, value, part);
+            let bounds = trust.bounds().map(|(low, high)| range(low, high, &one.unit));
+            let shown = figure(Some(value.into()), &trust, &one.unit);
+            let _ = number(&shown, &bounds.unwrap_or_default(), out);
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</table>\n");
 }
 
+fn at(spread: &Spread, part: f64) -> Option<u64> {
+    if part == 0.0 { spread.min() } else { spread.quantile(part) }
+}
+
+/// How far a value of a distribution can be trusted.
+fn trust(of: &Distribution, value: u64, part: f64) -> Trust {
+    let bound = |spread: &Option<Spread>| at(spread.as_ref()?, part);
+    match (bound(&of.low), bound(&of.high), of.resolution) {
+        (Some(low), Some(high), _) if low < high => {
+            let (low, high) = (low.min(value).into(), high.max(value).into());
+            Trust::Modelled { low, high, why: None }
+        }
+        (_, _, Some(off)) if off > 0 => Trust::Resolution {
+            low: value.saturating_sub(off).into(),
+            high: value.saturating_add(off).into(),
+        },
+        _ => Trust::Exact,
+    }
+}
+
 /// Functions shown of a profile.
 const MOST: usize = 30;
 
-/// A profile by function, by its first measure.
+/// A profile by function, by its first measure, as reports have it: what is idle is apart, with
+/// shares of the rest; samples have shares of all, with the interval of each.
 pub(super) fn functions(profile: &Profile, out: &mut String) {
     let Some(measure) = profile.measures.first() else { return };
     let Some(flat) = rows(profile, &measure.id, &By::Function) else { return };
+    let shown = Functions { measure, sampled: flat.sampled, flat: &flat };
     out.push_str("<table>\n<tr>");
-    head(&measure.title, true, out);
+    head(&shown.title(), true, out);
     head("share", true, out);
     head("function", false, out);
     out.push_str("</tr>\n");
-    let whole = flat.total.all.value;
-    for row in flat.rows.iter().take(MOST) {
-        let Amount { low, value, high } = row.sums.all.ordered();
+    let (rows, others) = flat.rows.split_at(flat.rows.len().min(MOST));
+    for row in rows {
+        shown.row(shown.own(&row.sums), true, &row.name, out);
+    }
+    if !others.is_empty() {
+        let mut sum = Sums::default();
+        others.iter().for_each(|row| sum.add(&row.sums));
+        let n = others.len();
+        let name = if n == 1 { "other function" } else { "other functions" };
+        shown.row(shown.own(&sum), true, &format!("{n} {name}"), out);
+    }
+    let idle = flat.total.idle;
+    if !flat.sampled && idle.value > 0 {
+        shown.row(flat.total.busy(), true, "(all that is not idle)", out);
+        shown.row(idle, false, "(idle)", out);
+    }
+    out.push_str("</table>\n");
+}
+
+/// How a profile's functions are shown.
+struct Functions<'a> {
+    measure: &'a Measure,
+    flat: &'a Flat,
+    sampled: bool,
+}
+
+impl Functions<'_> {
+    fn title(&self) -> String {
+        match self.measure.unit.0 == self.measure.title {
+            true => self.measure.title.clone(),
+            false => match unit_name(&self.measure.unit) {
+                Some(unit) => format!("{} ({unit})", self.measure.title),
+                None => self.measure.title.clone(),
+            },
+        }
+    }
+
+    fn own(&self, sums: &Sums) -> Amount {
+        if self.sampled { sums.all } else { sums.busy() }
+    }
+
+    fn row(&self, amount: Amount, has_share: bool, name: &str, out: &mut String) {
+        let Amount { low, value, high } = amount.ordered();
         let trust = match low == high {
             true => Trust::Exact,
             false => Trust::Modelled { low: low.into(), high: high.into(), why: None },
         };
-        let bounds = trust.bounds().map(|(low, high)| range(low, high, &measure.unit));
-        let shown = figure(Some(value.into()), &trust, &measure.unit);
+        let unit = &self.measure.unit;
+        let bounds = trust.bounds().map(|(low, high)| range(low, high, unit));
         out.push_str("<tr>");
+        let shown = figure(Some(value.into()), &trust, unit);
         let _ = number(&shown, &bounds.unwrap_or_default(), out);
-        let _ = number(&share(value, whole), "", out);
-        let _ = writeln!(out, "<td class=\"words\">{}</td></tr>", escaped(&row.name));
-    }
-    out.push_str("</table>\n");
-    let rest = flat.rows.len().saturating_sub(MOST);
-    if rest > 0 {
-        let _ = writeln!(out, "<p>and {rest} more functions</p>");
+        let whole = self.own(&self.flat.total).value;
+        let (part, between) = match (has_share, self.flat.interval(value)) {
+            (false, _) => (String::new(), String::new()),
+            (true, Some(shares)) if value != whole => (share(value, whole), interval(shares)),
+            (true, _) => (share(value, whole), String::new()),
+        };
+        let _ = number(&part, &between, out);
+        let _ = writeln!(out, "<td class=\"words\">{}</td></tr>", escaped(name));
     }
 }

@@ -3,8 +3,8 @@
 
 use roxmltree::Document;
 use strobe_model::measurement::{
-    Balance, Cell, Column, Content, Fact, Finding, Kind, Loss, NamedPart, Parts, Quantity,
-    Severity, Table, Trust, Unit,
+    Balance, Cell, Column, Content, Distribution, Distributions, Fact, Finding, Kind, Loss,
+    NamedPart, Parts, Quantity, Severity, Spread, Table, Trust, Unit,
 };
 
 use super::super::subjects;
@@ -132,4 +132,49 @@ fn a_page_shows_what_was_seen_and_lost() {
     let balance = balance.and_then(|node| node.text()).expect("a balance");
     let sum = "90 samples taken = 80 attributed + 10 <no symbol> + 0 idle; how much was lost is";
     assert!(balance.starts_with(sum), "{balance}");
+}
+
+/// A function has the figure that reports state, wherever it sleeps.
+#[test]
+fn what_is_idle_is_apart_from_functions() {
+    let html = parsed(&written(&subjects::of(subjects::run())));
+    let document = Document::parse(&html).unwrap_or_else(|error| panic!("{error}\n{html}"));
+    let cells = |row: roxmltree::Node| -> Vec<String> {
+        let text = |cell: roxmltree::Node| cell.text().unwrap_or_default().trim().to_owned();
+        row.children().filter(|cell| cell.has_tag_name("td")).map(text).collect()
+    };
+    let rows: Vec<Vec<String>> =
+        document.descendants().filter(|n| n.has_tag_name("tr")).map(cells).collect();
+    let of = |name: &str| {
+        let row = rows.iter().find(|row| row.last().is_some_and(|last| last == name));
+        row.unwrap_or_else(|| panic!("{name}: {rows:?}"))[0].replace(',', "").parse::<i64>()
+    };
+    let flat = strobe_analyse::attribution::rows(
+        &subjects::run(),
+        &subjects::run().measures[0].id,
+        &strobe_analyse::attribution::By::Function,
+    );
+    let flat = flat.expect("rows");
+    assert!(flat.total.idle.value > 0, "the subject sleeps");
+    for row in &flat.rows {
+        assert_eq!(of(&row.name), Ok(row.sums.busy().value), "{}", row.name);
+    }
+    assert_eq!(of("(idle)"), Ok(flat.total.idle.value));
+}
+
+#[test]
+fn shares_of_samples_and_modelled_spreads_have_their_intervals() {
+    let mut profile = subjects::run();
+    let (period, period_unit) = (Some(1000), Some(Unit::CYCLES));
+    profile.measures[0].kind = Kind::Sampled { period, period_unit };
+    let mut measurement = subjects::of(profile);
+    let spread = |values: [u64; 3]| values.into_iter().collect::<Spread>();
+    let mut wait = Distribution::exact("wait", Unit::CYCLES, spread([10, 20, 30]));
+    (wait.low, wait.high) = (Some(spread([8, 20, 30])), Some(spread([10, 20, 45])));
+    let all = Distributions { distributions: vec![wait] };
+    measurement.push("waits", "waits: cycles until it goes on", Content::Distributions(all));
+    let html = written(&measurement);
+    assert!(html.contains(" %</span>"), "{html}");
+    assert!(html.contains("~30 <span class=\"bounds\">30-45</span>"), "{html}");
+    assert!(html.contains(">waits: wait<"), "{html}");
 }

@@ -22,8 +22,7 @@ const FEWEST: usize = 16;
 pub(super) fn section(record: &Record) -> Option<Section> {
     let kept = record.scheduling.as_ref()?.timeline.as_ref()?;
     let mut builder = Builder::new(record);
-    let end = record.window.end.nanoseconds.max(kept.end.nanoseconds);
-    builder.out.extent = Extent { from: 0, to: nanoseconds(end) };
+    builder.out.extent = Extent { from: 0, to: nanoseconds(end(record, kept)) };
     let (from, to) = (nanoseconds(kept.begin.nanoseconds), nanoseconds(kept.end.nanoseconds));
     builder.out.exact.extend((from < to).then_some(Extent { from, to }));
     builder.spans(&kept.segments);
@@ -53,6 +52,18 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     let mut section = super::section("timeline", title, Content::Timeline(Box::new(builder.out)));
     section.notes = notes;
     Some(section)
+}
+
+/// When the run ended, which may be long after what was measured of it: summary and worst cases are
+/// of the whole.
+fn end(record: &Record, kept: &strobe_model::Timeline) -> u64 {
+    let window = record.window.end;
+    let rest = record.coverage.run_cycles.saturating_sub(window.cycle);
+    let rest = super::duration_at(record, rest, window).unwrap_or(0);
+    let segments = kept.segments.iter().map(|segment| segment.end.nanoseconds);
+    let moments = worst_cases(record).map(|(.., at)| at.nanoseconds);
+    let others = [window.nanoseconds.saturating_add(rest), kept.end.nanoseconds];
+    segments.chain(moments).chain(others).max().unwrap_or(0)
 }
 
 struct Builder<'a> {

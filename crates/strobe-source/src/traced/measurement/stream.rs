@@ -122,7 +122,7 @@ fn times(traced: &Traced, out: &mut Measurement) {
     let rows = [
         ("known to the tick", times.exact),
         ("between two timestamps", times.between),
-        ("after a loss: at least what is said", times.unsure),
+        ("after a loss: no earlier than stated", times.unsure),
         ("unknown: no timestamp follows", times.untimed),
     ];
     for (quality, n) in rows {
