@@ -27,9 +27,14 @@ pub(super) fn real(x: f64) -> String {
 /// `1,000 more cycles (+12.3 % of 8,130)`.
 pub(super) fn change(a: i64, b: i64, unit: &Unit) -> String {
     let (more, word) = (b.saturating_sub(a), if b < a { "fewer" } else { "more" });
+    let percent = more as f64 * 100.0 / a as f64;
     let share = match a {
         0 => String::new(),
-        a => format!(" ({:+.1} % of {})", more as f64 * 100.0 / a as f64, grouped(a)),
+        a if more != 0 && percent.abs() < 0.05 => {
+            let sign = if more < 0 { '-' } else { '+' };
+            format!(" ({sign}<0.1 % of {})", grouped(a))
+        }
+        a => format!(" ({percent:+.1} % of {})", grouped(a)),
     };
     format!("{} {word} {unit}{share}", grouped(more.saturating_abs()))
 }
