@@ -22,8 +22,23 @@ pub(super) fn clocks(measurement: &Measurement) -> Option<(f64, f64)> {
 }
 
 pub(super) fn section<'a>(measurement: &'a Measurement, id: &str) -> Result<&'a Section, Missing> {
-    measurement.section(id).ok_or_else(|| {
-        Missing::new("section", id, measurement.sections.iter().map(|section| section.id.clone()))
+    measurement.section(id).ok_or_else(|| match absent(id) {
+        Some(why) => Missing { text: format!("{why} (no section `{id}`)"), nearest: Vec::new() },
+        None => {
+            let ids = measurement.sections.iter().map(|section| section.id.clone());
+            Missing::new("section", id, ids)
+        }
+    })
+}
+
+/// What it means that a measurement lacks a section.
+fn absent(id: &str) -> Option<&'static str> {
+    Some(match id {
+        "windows" => "no window was measured: nothing went from its beginning to its end",
+        "kit-durations" => "the firmware reported no region of the kit",
+        "pins" => "no pulse of a pin was measured",
+        "latencies" | "interrupts" => "no interrupt was taken",
+        _ => return None,
     })
 }
 
