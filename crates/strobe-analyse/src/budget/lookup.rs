@@ -35,9 +35,14 @@ pub(super) fn section<'a>(measurement: &'a Measurement, id: &str) -> Result<&'a 
 fn absent(id: &str) -> Option<&'static str> {
     Some(match id {
         "windows" => "no window was measured: nothing went from its beginning to its end",
-        "kit-durations" => "the firmware reported no region of the kit",
+        "kit-durations" => {
+            "no region of the kit was reported; they are in recordings, which `of` names"
+        }
         "pins" => "no pulse of a pin was measured",
         "latencies" | "interrupts" => "no interrupt was taken",
+        "regions" | "archives" => {
+            "memories and archives are known from the linker's map alone: `size = [\"--map\", FILE]`"
+        }
         _ => return None,
     })
 }
