@@ -20,6 +20,7 @@ mod origins;
 mod places;
 mod roots;
 mod sets;
+mod shares;
 mod splits;
 mod sum;
 mod tables;
@@ -99,6 +100,7 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
     let mut others = distributions::push(&mut compared, a, b);
     if found.is_empty() {
         // Where there are functions, they say what tables would.
+        others.extend(shares::push(&mut compared, a, b));
         others.extend(differing);
     } else {
         let is_same = |row: &functions::Row| row.difference() == 0;

@@ -40,7 +40,13 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
             let largest = |d: &Distribution| figure(d, |spread| spread.max().map(Number::from));
             let both = (largest(a), largest(b));
             let change = ratio(&both).filter(|(by, _)| *by >= WORTH_NAMING);
-            longer.extend(change.map(|(by, from)| (by, longest(a, &both, &from))));
+            let value = |figure: &Option<Figure>| {
+                figure.as_ref().and_then(|figure| figure.value).map_or(0.0, Number::as_f64)
+            };
+            longer.extend(change.map(|(by, _)| {
+                let from_to = words::from_to(value(&both.0), value(&both.1), &a.unit);
+                (by, format!("{} {from_to}", a.name))
+            }));
         }
         longer.sort_by(|x, y| y.0.total_cmp(&x.0));
         // How long a thread or handler ran is what its functions took.
@@ -59,19 +65,6 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
         }
     }
     differing
-}
-
-/// `UART 20 -> 400 cycles`; parts of a million as percent.
-fn longest(of: &Distribution, both: &(Option<Figure>, Option<Figure>), from: &str) -> String {
-    let percent = |figure: &Option<Figure>| {
-        figure.as_ref().and_then(|f| f.value).map_or(0.0, Number::as_f64) / 10_000.0
-    };
-    match of.unit.0.as_ref() {
-        "millionths" => {
-            format!("{} {:.1} -> {:.1} %", of.name, percent(&both.0), percent(&both.1))
-        }
-        _ => format!("{} {from} {}", of.name, of.unit),
-    }
 }
 
 /// Ticks of another length: numbers of them are compared all the same, times would differ.

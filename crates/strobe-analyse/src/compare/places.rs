@@ -26,10 +26,14 @@ pub(super) fn push(
         _ => {}
     }
     for (by, id, what) in [(By::File, "files", "file"), (By::Line, "lines", "source line")] {
-        if let Some(table) = table(profiles, measure, (&by, what), one_model) {
+        let moved = match by {
+            By::Line => lines::moved(profiles[0], profiles[1]),
+            _ => BTreeMap::new(),
+        };
+        if let Some(table) = table(profiles, measure, (&by, what), &moved, one_model) {
             let title = format!("{id}: {}", measure.title);
             let added = compared.push(&format!("{section}-{id}"), title, Content::Table(table));
-            if by == By::Line {
+            if !moved.is_empty() {
                 added.notes.push(LINES.to_owned());
             }
         }
@@ -52,15 +56,12 @@ fn table(
     profiles: [&Profile; 2],
     measure: &Measure,
     (by, what): (&By, &str),
+    moved: &BTreeMap<String, String>,
     one_model: bool,
 ) -> Option<Table> {
     if profiles.iter().any(|profile| profile.files.is_empty()) {
         return None;
     }
-    let moved = match by {
-        By::Line => lines::moved(profiles[0], profiles[1]),
-        _ => BTreeMap::new(),
-    };
     let mut sides: Vec<(BTreeMap<String, Sum>, i64, Kind)> = Vec::new();
     for (side, profile) in profiles.into_iter().enumerate() {
         let flat = rows(profile, &measure.id, by)?;

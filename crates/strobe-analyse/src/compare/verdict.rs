@@ -6,7 +6,7 @@ use strobe_model::measurement::{Column, Content, Finding, Measurement, Severity,
 use super::certain::Certain;
 use super::functions::{Found, Row, became, nameless};
 use super::origins;
-use super::words::{change, counted, grouped, real, some};
+use super::words::{change, counted, from_to, grouped, real, some};
 
 /// Where functions that have a counterpart take less than this part on both sides, two programs are
 /// compared that have nothing to do with each other.
@@ -26,7 +26,7 @@ pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]
     }
     let mut table = Table::new(vec![Column::text("question", ""), Column::text("answer", "")]);
     let beside = beside(compared);
-    let changed = first.map_or_else(|| of_tables(others), |found| changed(found, others));
+    let changed = first.map_or_else(|| without(compared, others), |found| changed(found, others));
     table.row(["changed".into(), changed.into()]);
     let much = first.map_or_else(|| totals(compared), |found| much(found, compared));
     table.row(["how much".into(), much.into()]);
@@ -42,6 +42,21 @@ pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]
     compared.push("verdict", "verdict", Content::Table(table));
     let last = compared.sections.len() - 1;
     compared.sections[..=last].rotate_right(1);
+}
+
+/// Where no functions are compared: why, and what else changed.
+fn without(compared: &Measurement, others: &[String]) -> String {
+    let is_cut = compared.findings.iter().any(|finding| finding.code == "shortened-side");
+    let are_totals = compared.sections.iter().all(|section| section.id.starts_with("totals-"));
+    let text = match (is_cut, are_totals) {
+        (true, _) => "functions cannot be compared, for results were cut off",
+        (false, true) => "nothing can be compared but totals: the two have no more in common",
+        (false, false) => return of_tables(others),
+    };
+    match others {
+        [] => text.to_owned(),
+        _ => format!("{text}; {}", of_tables(others)),
+    }
 }
 
 /// The most that changed, by name.
@@ -199,7 +214,7 @@ fn totals(compared: &Measurement) -> String {
         for ((title, a), b) in titles.iter().zip(a).zip(b) {
             let numbers = a.number().zip(b.number()).filter(|(a, b)| a != b);
             if let (Some(title), Some((a, b))) = (title.text(), numbers) {
-                return format!("{title}: {} -> {} {unit}", real(a.as_f64()), real(b.as_f64()));
+                return format!("{title}: {}", from_to(a.as_f64(), b.as_f64(), &unit));
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Sides that do not do the same work, or not in a way that sums can be compared: other amounts of
 //! it, the same time, names that one side does not know, and limits on any of these.
 
+use strobe_model::measurement::{Finding, Severity};
+
 use super::*;
 
 /// A run that was stopped after a time.
@@ -240,4 +242,41 @@ fn worst_cases_are_compared_wherever_they_were() {
     let row = "worst-cases/longest latency of SysTick";
     assert_eq!(all[&format!("{row}/cycles-difference")].as_f64(), 10.0);
     assert!(!all.contains_key(&format!("{row}/at-difference")), "moments are no lengths");
+}
+
+/// A recording of the same program has the same shares, whatever it counts.
+#[test]
+fn samples_are_compared_with_cycles_by_shares() {
+    let recorded = |cycles: [i64; 3]| {
+        let mut all = program();
+        all.iter_mut().zip(cycles).for_each(|(made, n)| made.cycles[0] = n);
+        let mut run = sampled(all);
+        let Content::Profile(profile) = &mut run.sections[0].content else { panic!("a profile") };
+        (profile.measures[0].id, profile.measures[0].unit) = ("samples".to_owned(), Unit::SAMPLES);
+        profile.chains.values[0].measure = "samples".to_owned();
+        profile.measures.iter_mut().for_each(|measure| measure.part = None);
+        run
+    };
+    // 46,000 cycles, of which 5,000, 1,000 and 40,000.
+    let compared = checked(&run(program()), &recorded([500, 104, 3_996]));
+    let verdicts = texts(&compared, "profile-shares", "verdict");
+    assert_eq!(verdicts, ["undecided"; 3], "{verdicts:?}");
+    let compared = checked(&recorded([480, 900, 3_220]), &run(program()));
+    assert_eq!(texts(&compared, "profile-shares", "function")[..2], ["filter", "sum"]);
+    assert!(texts(&compared, "profile-shares", "verdict")[0].starts_with("yes, q"));
+    let said = verdict(&compared);
+    assert!(
+        said.contains("shares: filter has 19.6 % of samples (a), 2.2 % of cycles (b)"),
+        "{said}"
+    );
+    assert_eq!(figures(&compared)["profile-shares/main/share-b"].as_f64(), 5_000.0 / 460.0);
+}
+
+#[test]
+fn what_was_cut_off_is_not_called_the_same() {
+    let mut cut = run(program());
+    cut.sections.clear();
+    cut.findings.push(Finding::new(Severity::Warning, "shortened", "3 rows of each table"));
+    let said = verdict(&checked(&cut, &run(program())));
+    assert!(said.starts_with("functions cannot be compared, for results were cut off"), "{said}");
 }
