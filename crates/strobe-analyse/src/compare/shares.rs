@@ -22,14 +22,14 @@ struct Row {
 }
 
 /// Adds a table of shares where one side counts samples and the other does not. Returns which
-/// function's share differs most beyond chance.
+/// function's share differs most beyond chance, if one does.
 pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) -> Option<String> {
     let [(of_a, in_a), (of_b, in_b)] = [first(a)?, first(b)?];
     let sampled = [in_a, in_b].map(|measure| matches!(measure.kind, Kind::Sampled { .. }));
     if in_a.unit == in_b.unit || sampled[0] == sampled[1] {
         return None;
     }
-    let by_name = ![of_a, of_b].into_iter().all(|profile| Side::knows_files(profile));
+    let by_name = ![of_a, of_b].into_iter().all(Side::knows_files);
     let sides = [Side::new(a, of_a, in_a, by_name), Side::new(b, of_b, in_b, by_name)];
     let are_known = sides.iter().all(|side| side.knows_names() && side.all > 0);
     if !are_known {
@@ -46,7 +46,9 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
          are taken as independent",
         RATE * 100.0
     ));
-    let most = rows.iter().find(|row| row.certain.is_known())?;
+    let Some(most) = rows.iter().find(|row| row.certain.is_known()) else {
+        return Some("no function's share differs beyond chance".to_owned());
+    };
     let [x, y] = [0, 1].map(|side| percent(most.parts[side].value, sides[side].all));
     Some(format!("shares: {} has {x:.1} % of {unit_a} (a), {y:.1} % of {unit_b} (b)", most.name))
 }

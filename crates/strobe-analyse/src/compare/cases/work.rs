@@ -261,6 +261,8 @@ fn samples_are_compared_with_cycles_by_shares() {
     let compared = checked(&run(program()), &recorded([500, 104, 3_996]));
     let verdicts = texts(&compared, "profile-shares", "verdict");
     assert_eq!(verdicts, ["undecided"; 3], "{verdicts:?}");
+    let said = verdict(&compared);
+    assert!(said.starts_with("no function's share differs beyond chance"), "{said}");
     let compared = checked(&recorded([480, 900, 3_220]), &run(program()));
     assert_eq!(texts(&compared, "profile-shares", "function")[..2], ["filter", "sum"]);
     assert!(texts(&compared, "profile-shares", "verdict")[0].starts_with("yes, q"));
