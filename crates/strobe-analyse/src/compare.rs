@@ -5,6 +5,7 @@
 //! of. What one side alone has, and what makes the two hard to compare (another clock, another
 //! board, another instrument), is a finding. The verdict is the first section.
 
+mod amount;
 mod certain;
 mod code;
 mod difference;
@@ -13,11 +14,13 @@ mod explain;
 mod functions;
 mod groups;
 mod instructions;
+mod lines;
 mod matching;
 mod origins;
 mod places;
 mod roots;
 mod sets;
+mod shares;
 mod splits;
 mod sum;
 mod tables;
@@ -42,6 +45,9 @@ const CODE: &str = "code-run";
 
 /// Figures of a whole run that are no sums.
 const EXTREMES: [&str; 4] = ["deepest-stack", "stack-margin", "image-flash", "image-ram"];
+
+/// The instrument whose bounds are those of a model.
+const SIMULATED: &str = "simulated board";
 
 /// What an image takes, by the names of the subject's facts.
 const OF_IMAGE: [(&str, &str, &str); 2] =
@@ -76,7 +82,7 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
     let instrument = Instrument { kind: "comparison".to_owned(), tool, ..Instrument::default() };
     let window = Window::untimed("each side has a window of its own", Ended::default());
     let mut compared = Measurement::new(subject, instrument, window);
-    differing(&mut compared, a, b);
+    differing(&mut compared, a, b, repeated.is_set());
     if shares_model(a, b) {
         let text = "both rest on one timing model of the core: what that is off, they share, and \
                     the differences are without it";
@@ -94,9 +100,12 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
     let mut others = distributions::push(&mut compared, a, b);
     if found.is_empty() {
         // Where there are functions, they say what tables would.
+        others.extend(shares::push(&mut compared, a, b));
         others.extend(differing);
     } else {
-        others.extend(memory(a, b));
+        let is_same = |row: &functions::Row| row.difference() == 0;
+        let nothing = others.is_empty() && found.iter().all(|found| found.rows.iter().all(is_same));
+        others.extend(memory(a, b, if nothing { 1.0 } else { WORTH_NAMING }));
     }
     compared.sections.extend(code);
     one_sided(&mut compared, a, b);
@@ -120,14 +129,14 @@ fn not_by_part(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
 }
 
 /// What a run needs of memory, which its functions do not show: totals of both that differ for
-/// certain.
-fn memory(a: &Measurement, b: &Measurement) -> Vec<String> {
+/// certain; of an image what changed by that factor.
+fn memory(a: &Measurement, b: &Measurement, worth: f64) -> Vec<String> {
     let image = OF_IMAGE.iter().filter_map(|(name, _, title)| {
         let [x, y] = [a, b].map(|side| Some(fact(side, name)?.value()?.as_f64()));
         let (x, y) = (x?, y?);
         // Nearly every change of code changes it by a few bytes.
         let by = x.max(y) / x.min(y).max(1.0);
-        (by >= WORTH_NAMING)
+        (x != y && by >= worth)
             .then(|| format!("{title} {} -> {} bytes", words::real(x), words::real(y)))
     });
     let each = OF_MEMORY.iter().filter_map(|id| {
@@ -171,20 +180,23 @@ fn differ(compared: &mut Measurement, code: &str, what: &str, [a, b]: [String; 2
 }
 
 /// What makes the figures hard to compare.
-fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
+fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement, is_set: bool) {
     let both = |of: fn(&Measurement) -> String| [of(a), of(b)];
     let clock = |m: &Measurement| {
         let each = m.subject.clock.iter().map(|span| format!("{} Hz", span.hz));
         each.collect::<Vec<_>>().join(", ")
     };
     differ(compared, "other-instrument", "instrument", both(|m| m.instrument.kind.clone()));
+    differ(compared, "other-tool", "version of strobe", both(|m| m.instrument.tool.clone()));
     differ(compared, "other-board", "board", both(|m| m.subject.board.clone().unwrap_or_default()));
     differ(compared, "other-core", "core", both(|m| m.subject.core.clone().unwrap_or_default()));
     differ(compared, "other-clock", "core clock", both(clock));
-    let windows = |m: &Measurement| m.window.entries.unwrap_or(1).to_string();
+    let windows = |m: &Measurement| match m.window.entries {
+        Some(n) => n.to_string(),
+        None => "the whole run".to_owned(),
+    };
     differ(compared, "other-windows", "number of windows", both(windows));
-    let compilers = [compilers(a, b), compilers(b, a)];
-    differ(compared, "other-compiler", "compiler", compilers);
+    other_compilers(compared, a, b);
     let inputs = |m: &Measurement| {
         let is_input =
             |name: &str| ["input", "adc", "fuses", "stimulus"].iter().any(|w| name.contains(w));
@@ -194,14 +206,15 @@ fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     differ(compared, "other-inputs", "inputs", both(inputs));
     ends(compared, a, b);
     shortened(compared, [a, b]);
-    other_settings(compared, &a.instrument.settings, &b.instrument.settings);
+    other_settings(compared, [a, b].map(|side| &side.instrument.settings), is_set);
 }
 
-/// Settings of the instrument that are not the same: by name, with both values.
-fn other_settings(compared: &mut Measurement, a: &Settings, b: &Settings) {
+/// Settings of the instrument that are not the same: by name, with both values. Runs of a set are
+/// shifted against each other.
+fn other_settings(compared: &mut Measurement, [a, b]: [&Settings; 2], is_set: bool) {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-    let differ: Vec<&String> =
-        names.into_iter().filter(|name| a.get(*name) != b.get(*name)).collect();
+    let differ = names.into_iter().filter(|name| a.get(*name) != b.get(*name));
+    let differ: Vec<&String> = differ.filter(|name| !is_set || *name != "phase").collect();
     if differ.is_empty() {
         return;
     }
@@ -220,20 +233,27 @@ fn other_settings(compared: &mut Measurement, a: &Settings, b: &Settings) {
     compared.findings.push(Finding { evidence: evidence.into(), ..finding });
 }
 
-/// Compilers (and versions of them) that only the first of two has anything from: a library may be
-/// another one.
-fn compilers(of: &Measurement, other: &Measurement) -> String {
+/// Compilers, with their versions and options, that one side alone has anything from: a library may
+/// be another one. What is not known of one does not differ.
+fn other_compilers(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     let named = |measurement: &Measurement| -> BTreeSet<String> {
         let facts = measurement.subject.facts.iter().filter(|fact| fact.name == "compiler");
         facts.filter_map(|fact| fact.text.clone()).collect()
     };
-    let (here, there) = (named(of), named(other));
-    if here.is_empty() || there.is_empty() {
-        // What is not known of one does not differ.
-        return String::new();
+    let (of_a, of_b) = (named(a), named(b));
+    if of_a.is_empty() || of_b.is_empty() {
+        return;
     }
-    let only: Vec<&str> = here.difference(&there).map(String::as_str).collect();
-    if only.is_empty() && here != there { "none besides".to_owned() } else { only.join(", ") }
+    let only = |here: &BTreeSet<String>, there: &BTreeSet<String>| {
+        here.difference(there).map(String::as_str).collect::<Vec<_>>().join(", ")
+    };
+    let text = match [only(&of_a, &of_b), only(&of_b, &of_a)] {
+        [a, b] if a.is_empty() && b.is_empty() => return,
+        [a, b] if a.is_empty() => format!("b alone has code of this compiler: {b}"),
+        [a, b] if b.is_empty() => format!("a alone has code of this compiler: {a}"),
+        [a, b] => format!("the compiler differs: {a} (a), {b} (b)"),
+    };
+    compared.findings.push(Finding::new(Severity::Warning, "other-compiler", text));
 }
 
 /// Runs that somebody or something stopped have no length of their own: what they took is not to be
@@ -257,12 +277,11 @@ fn ends(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     let is_whole = |side: &Measurement| side.window.entries.is_none();
     let was_stopped = ["limit", "default-limit", "interrupted"].contains(&end_a.kind.as_str());
     let lengths = [a, b].map(|side| side.window.duration.value().map(Number::as_f64));
-    if let [Some(of_a), Some(of_b)] = lengths
-        && was_stopped
-        && is_whole(a)
-        && is_whole(b)
-        && (of_a - of_b).abs() > LENGTHS_APART * of_a.max(of_b)
-    {
+    let ([Some(of_a), Some(of_b)], true) = (lengths, was_stopped && is_whole(a) && is_whole(b))
+    else {
+        return;
+    };
+    if (of_a - of_b).abs() > LENGTHS_APART * of_a.max(of_b) {
         warn(
             "other-length",
             format!(
@@ -273,6 +292,13 @@ fn ends(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
                 of_b / 1e6
             ),
         );
+    } else {
+        let text = format!(
+            "both were stopped after the same time, {:.3} ms: all together they take the same, and \
+             what one function has more, others or idle time have less",
+            of_a / 1e6
+        );
+        compared.findings.push(Finding::new(Severity::Note, "same-length", text));
     }
 }
 
@@ -318,7 +344,13 @@ fn shares_model(a: &Measurement, b: &Measurement) -> bool {
 /// Whether that model is of one board too, so that what waits are off by is the same part of their
 /// bounds on both sides.
 fn is_one_model(a: &Measurement, b: &Measurement) -> bool {
-    shares_model(a, b) && a.subject.board == b.subject.board
+    let is_simulated = |side: &Measurement| side.instrument.kind == SIMULATED;
+    let same = |of: fn(&Measurement) -> Option<&str>| of(a) == of(b);
+    is_simulated(a)
+        && is_simulated(b)
+        && same(|side| Some(&side.instrument.tool))
+        && same(|side| side.subject.core.as_deref())
+        && same(|side| side.subject.board.as_deref())
 }
 
 /// Headline figures that both have, the time in the windows first.

@@ -207,7 +207,10 @@ fn accepted(old: Option<&Baseline>, new: &Baseline, path: &Path) -> String {
                 writeln!(text, "  {name}: {}, as before", figure(value, unit))
             }
             Some((was, of)) => {
-                writeln!(text, "  {name}: {} -> {}", figure(was, of), figure(value, unit))
+                let (from, to) = (was.as_f64(), value.as_f64());
+                let by = (of == unit && from != 0.0).then(|| (to - from) * 100.0 / from);
+                let by = by.map(|by| format!(" ({by:+.1} %)")).unwrap_or_default();
+                writeln!(text, "  {name}: {} -> {}{by}", figure(was, of), figure(value, unit))
             }
             None => writeln!(text, "  {name}: new -> {}", figure(value, unit)),
         };

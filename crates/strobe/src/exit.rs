@@ -70,6 +70,16 @@ pub fn usage(text: impl Into<String>) -> anyhow::Error {
     Failure { code: USAGE, text: text.into() }.into()
 }
 
+/// The same failure, of one of several files.
+pub fn of_file(error: anyhow::Error, path: &std::path::Path) -> anyhow::Error {
+    let name = path.display().to_string();
+    match error.downcast::<Failure>() {
+        Ok(failure) if failure.text.contains(&name) => failure.into(),
+        Ok(Failure { code, text }) => Failure { code, text: format!("{name}: {text}") }.into(),
+        Err(other) => other,
+    }
+}
+
 /// A file that is read but cannot be used.
 pub fn data(text: impl Into<String>) -> anyhow::Error {
     Failure { code: DATA, text: text.into() }.into()

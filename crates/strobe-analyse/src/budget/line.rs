@@ -1,6 +1,6 @@
 //! One budget with its verdict: what every report of a check prints a line of.
 
-use strobe_model::measurement::Unit;
+use strobe_model::measurement::{Trust, Unit};
 
 use super::{Judged, Limits, Scale, Share, Verdict};
 
@@ -39,12 +39,37 @@ impl Line {
         format!("{}: {}", self.firmware, self.name)
     }
 
-    /// The figure in words, as `1,234 cycles`.
+    /// The figure in words, as `1,234 cycles`; with its bounds if it has some.
     pub fn value(&self) -> String {
         let quantity = &self.judged.value;
-        quantity
-            .value()
-            .map_or("unknown".to_owned(), |value| words(value.as_f64(), quantity.unit()))
+        let Some(value) = quantity.value() else { return "unknown".to_owned() };
+        let text = words(value.as_f64(), quantity.unit());
+        match quantity.trust() {
+            Trust::Modelled { low, high, .. }
+            | Trust::Sampled { low, high, .. }
+            | Trust::Resolution { low, high }
+                if low != high =>
+            {
+                let [low, high] = [low, high].map(|end| words(end.as_f64(), quantity.unit()));
+                // The unit once, where it is the same.
+                let unit = |text: &str| text.rsplit_once(' ').map(|(_, unit)| unit.to_owned());
+                let low = match unit(&low).filter(|of_low| unit(&high).as_ref() == Some(of_low)) {
+                    Some(unit) => low[..low.len() - unit.len() - 1].to_owned(),
+                    None => low,
+                };
+                format!("~{text} ({low} to {high})")
+            }
+            Trust::AtLeast => format!(">={text}"),
+            Trust::AtMost => format!("<={text}"),
+            _ => text,
+        }
+    }
+
+    /// By how much the figure differs from what it was, as `+1,234 cycles`; nothing where it does not.
+    pub fn change(&self, was: f64) -> Option<String> {
+        let by = self.judged.value.value()?.as_f64() - was;
+        let sign = if by < 0.0 { '-' } else { '+' };
+        (by != 0.0).then(|| format!("{sign}{}", words(by.abs(), self.judged.value.unit())))
     }
 
     /// The limits in words, as `at most 1200 cycles`; a relative one with what it comes to.
@@ -114,8 +139,11 @@ fn number(value: f64) -> String {
         return "unlimited".to_owned();
     }
     // Of thousands nobody wants the thousandths.
-    let decimals = if value.abs() < 1000.0 { 3 } else { 0 };
-    let text = format!("{:.decimals$}", value.abs());
+    let decimals: i32 = if value.abs() < 1000.0 { 3 } else { 0 };
+    // Halves go up, as in tables.
+    let scale = 10f64.powi(decimals);
+    let decimals = decimals as usize;
+    let text = format!("{:.decimals$}", (value.abs() * scale).round() / scale);
     let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
     let mut grouped = String::new();
     for (i, digit) in whole.chars().enumerate() {

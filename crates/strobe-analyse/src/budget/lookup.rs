@@ -22,8 +22,28 @@ pub(super) fn clocks(measurement: &Measurement) -> Option<(f64, f64)> {
 }
 
 pub(super) fn section<'a>(measurement: &'a Measurement, id: &str) -> Result<&'a Section, Missing> {
-    measurement.section(id).ok_or_else(|| {
-        Missing::new("section", id, measurement.sections.iter().map(|section| section.id.clone()))
+    measurement.section(id).ok_or_else(|| match absent(id) {
+        Some(why) => Missing { text: format!("{why} (no section `{id}`)"), nearest: Vec::new() },
+        None => {
+            let ids = measurement.sections.iter().map(|section| section.id.clone());
+            Missing::new("section", id, ids)
+        }
+    })
+}
+
+/// What it means that a measurement lacks a section.
+fn absent(id: &str) -> Option<&'static str> {
+    Some(match id {
+        "windows" => "no window was measured: nothing went from its beginning to its end",
+        "kit-durations" => {
+            "no region of the kit was reported; they are in recordings, which `of` names"
+        }
+        "pins" => "no pulse of a pin was measured",
+        "latencies" | "interrupts" => "no interrupt was taken",
+        "regions" | "archives" => {
+            "memories and archives are known from the linker's map alone: `size = [\"--map\", FILE]`"
+        }
+        _ => return None,
     })
 }
 

@@ -116,14 +116,25 @@ pub struct Missing {
     pub nearest: Vec<String>,
 }
 
+/// Names that are so much alike are near each other.
+const NEAR: f64 = 0.6;
+
+/// So few names are listed where none is near.
+const FEW: usize = 12;
+
 impl Missing {
     pub(super) fn new(what: &str, name: &str, known: impl Iterator<Item = String>) -> Self {
         let mut scored: Vec<(f64, String)> =
             known.map(|other| (likeness(name, &other), other)).collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         scored.dedup_by(|a, b| a.1 == b.1);
-        let nearest = scored.into_iter().filter(|(like, _)| *like > 0.6).take(3);
-        let text = format!("no {what} `{name}` in the measurement");
+        let mut text = format!("no {what} `{name}` in the measurement");
+        let is_near = scored.iter().any(|(like, _)| *like > NEAR);
+        if !is_near && what != "section" && (1..=FEW).contains(&scored.len()) {
+            let all: Vec<&str> = scored.iter().map(|(_, name)| name.as_str()).collect();
+            text.push_str(&format!("; there is {}", all.join(", ")));
+        }
+        let nearest = scored.into_iter().filter(|(like, _)| *like > NEAR).take(3);
         Missing { text, nearest: nearest.map(|(_, name)| name).collect() }
     }
 }

@@ -1,6 +1,7 @@
 //! What a comparison has to find: one change each, and what cannot be compared at all.
 
 mod builds;
+mod work;
 
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Distribution, Distributions, Ended, Frames, Functions,

@@ -171,8 +171,19 @@ fn by_name(
     Some(sums)
 }
 
-/// How differences of samples were tested, in a sentence.
+/// How differences of samples, or of sets of runs, were tested, in a sentence.
 pub(super) fn method(found: &Found) -> Option<String> {
+    let corrected = format!(
+        "corrected for the number of rows (Benjamini and Hochberg, {:.0} % false alarms)",
+        RATE * 100.0
+    );
+    if found.is_set() {
+        let what = if found.sampled { "shares of samples in all runs" } else { "all runs" };
+        return Some(format!(
+            "certain: {what}, by Welch's test of two means, {corrected}; the figures are those of \
+             the run in the middle"
+        ));
+    }
     let varies = match found.inflation {
         Some(by) if by > 1.0 => format!("samples vary {by:.1} times as much as independent ones"),
         Some(_) => "samples vary as independent ones do".to_owned(),
@@ -180,11 +191,8 @@ pub(super) fn method(found: &Found) -> Option<String> {
     };
     found.sampled.then(|| {
         format!(
-            "certain: shares of samples by the test of two proportions, corrected for the number \
-             of rows \
-             (Benjamini and Hochberg, {:.0} % false alarms); {varies}; needs 2x: a difference as \
-             large would show with twice as many samples",
-            RATE * 100.0
+            "certain: shares of samples by the test of two proportions, {corrected}; {varies}; \
+             needs 2x: a difference as large would show with twice as many samples"
         )
     })
 }

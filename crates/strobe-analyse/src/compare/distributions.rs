@@ -38,9 +38,15 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
             });
             tables[place].1.row(row(a, b));
             let largest = |d: &Distribution| figure(d, |spread| spread.max().map(Number::from));
-            let change = ratio(&(largest(a), largest(b)));
-            let change = change.filter(|(by, _)| *by >= WORTH_NAMING);
-            longer.extend(change.map(|(by, from)| (by, format!("{} {from} {}", a.name, a.unit))));
+            let both = (largest(a), largest(b));
+            let change = ratio(&both).filter(|(by, _)| *by >= WORTH_NAMING);
+            let value = |figure: &Option<Figure>| {
+                figure.as_ref().and_then(|figure| figure.value).map_or(0.0, Number::as_f64)
+            };
+            longer.extend(change.map(|(by, _)| {
+                let from_to = words::from_to(value(&both.0), value(&both.1), &a.unit);
+                (by, format!("{} {from_to}", a.name))
+            }));
         }
         longer.sort_by(|x, y| y.0.total_cmp(&x.0));
         // How long a thread or handler ran is what its functions took.

@@ -137,10 +137,24 @@ pub(super) fn push(
     let figure = |id: &str, title: &str| Column::figure(id, title, measure.unit.clone());
     let mut columns =
         vec![Column::text("function", "function"), figure("difference", "difference")];
-    // The words at the end say what there is no room for.
-    columns.push(figure("more-calls", "more calls").worth(3));
-    columns.extend(used.iter().map(|at| figure(&parts[*at].id, &parts[*at].title).worth(2)));
-    columns.push(figure("rest", "rest").worth(1));
+    // The words at the end say what there is no room for: what matters least.
+    let size = |of: &dyn Fn(&Division) -> i64| -> u64 {
+        divisions.iter().fold(0, |sum, (_, each)| sum.saturating_add(of(each).unsigned_abs()))
+    };
+    let mut sizes = vec![size(&|division| division.calls)];
+    sizes.extend(used.iter().map(|at| size(&|division| division.parts[*at])));
+    sizes.push(size(&|division| division.rest));
+    let worth = |at: usize| {
+        let less = sizes.iter().filter(|other| **other < sizes[at]).count();
+        u8::try_from(less).unwrap_or(u8::MAX)
+    };
+    columns.push(figure("more-calls", "more calls").worth(worth(0)));
+    let parts_of = used.iter().zip(1..);
+    columns.extend(parts_of.map(|(at, n)| {
+        let part = parts[*at];
+        figure(&part.id, &part.title).worth(worth(n))
+    }));
+    columns.push(figure("rest", "rest").worth(worth(used.len() + 1)));
     columns.push(Column::text("why", "why"));
     let mut table = Table::new(columns);
     let mut sums = vec![0i64; used.len() + 3];
@@ -173,7 +187,8 @@ pub(super) fn push(
     let added = compared.push(&format!("{section}-causes"), title, Content::Table(table));
     added.notes.push(
         "more calls: what they would take if each took what it did in a; the rest of a row is for \
-         each call of b"
+         each call of b. A row's parts add up to its difference; those for which there is no room \
+         are the least"
             .to_owned(),
     );
 }

@@ -10,17 +10,24 @@ use strobe_model::measurement::{
 use super::certain::{self, Certain};
 use super::difference::Figure;
 use super::groups::{Group, NOWHERE, Side};
-use super::matching::{How, Match, matches};
+use super::matching::{How, Marks, Match, matches};
 use super::sum::Sum;
-use super::{explain, instructions, kebab, places, words};
+use super::{amount, explain, instructions, kebab, places, words};
+
+/// The part of a function's sequences of instructions that another one in another file has as well
+/// if it is the same.
+const IN_COMMON: f64 = 0.3;
 
 /// What was found out about the functions of two profiles.
 pub(super) struct Found {
     pub(super) unit: Unit,
     pub(super) rows: Vec<Row>,
-    /// All of the measure on each side.
+    /// All of the measure on each side, and what of it is idle.
     pub(super) all: [i64; 2],
+    pub(super) idle: [i64; 2],
     pub(super) sampled: bool,
+    /// Runs of each side; several say how they vary.
+    pub(super) runs: [usize; 2],
     /// Functions that each side has, and whether their names are known at all.
     pub(super) functions: [usize; 2],
     pub(super) names_known: [bool; 2],
@@ -28,12 +35,22 @@ pub(super) struct Found {
     pub(super) inflation: Option<f64>,
 }
 
+impl Found {
+    pub(super) fn is_set(&self) -> bool {
+        self.runs != [1, 1]
+    }
+}
+
 /// One function in both, or in one.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) matched: Match,
     pub(super) own: [i64; 2],
+    pub(super) calls: [i64; 2],
     pub(super) certain: Certain,
+    /// Whether nothing speaks against its being one function: not a name alone that other programs
+    /// have too, as `main`.
+    pub(super) is_one: bool,
     /// What became of it, if it is not the same function in both: `new`, `renamed from x`.
     pub(super) state: String,
     /// Why it differs, as far as the data say.
@@ -77,9 +94,15 @@ pub(super) fn push(
             let added = compared.push(&id, format!("functions: {}", measure.title), table);
             added.notes.push(METHOD.to_owned());
             added.notes.extend(certain::method(&found));
-            explain::push(compared, &section.id, &sides, &found, measure);
+            let are_known = nameless(found.names_known, found.all).is_none();
+            if are_known {
+                explain::push(compared, &section.id, &sides, &found, measure);
+            }
             places::push(compared, &section.id, [of_a, of_b], measure, one_model);
-            instructions::push(compared, &section.id, &sides, &found, measure);
+            if are_known {
+                instructions::push(compared, &section.id, &sides, &found, measure);
+                amount::note(compared, &found);
+            }
             all.push(found);
         }
         measures(compared, &section.id, [of_a, of_b], windows, one_model);
@@ -110,17 +133,20 @@ fn find(
         .map(|matched| {
             let groups = sides_of(&matched);
             let own = groups.map(|group| group.map_or(0, |group| group.own.value));
+            let calls = groups.map(|group| group.map_or(0, |group| group.calls));
             Row {
                 name: groups
                     .into_iter()
                     .flatten()
                     .next_back()
                     .map_or_else(String::new, |g| g.name.clone()),
+                is_one: is_one(groups, matched.how),
                 state: explain::state(sides, &all, &matched),
                 why: explain::why(sides, &matched),
                 certain: Certain::of_figures(&figures(sides, &matched), sides[0].one_model),
                 matched,
                 own,
+                calls,
             }
         })
         .collect();
@@ -128,6 +154,15 @@ fn find(
     let inflation =
         sampled.then(|| certain::sampled(&mut rows, n, [a.idle.value, b.idle.value])).flatten();
     certain::repeated(&mut rows, sides, measure, section, repeated);
+    let names_known = [a, b].map(Side::knows_names);
+    if let Some(which) = nameless(names_known, [a.all, b.all]) {
+        // Nothing is gone or new where nobody knows what is what.
+        for row in &mut rows {
+            row.state.clear();
+            row.why.clear();
+            row.certain = Certain::No(format!("no names in {which}"));
+        }
+    }
     let weight = |row: &Row| match sampled {
         // Recordings of other lengths differ in everything: shares are compared.
         true => {
@@ -145,10 +180,23 @@ fn find(
         unit: measure.unit.clone(),
         rows,
         all: [a.all, b.all],
+        idle: [a.idle.value, b.idle.value],
         sampled,
+        runs: [repeated.a.len().max(1), repeated.b.len().max(1)],
         functions: [a, b].map(|side| side.groups.len()),
-        names_known: [a, b].map(Side::knows_names),
+        names_known,
         inflation,
+    }
+}
+
+/// The sides whose functions have no names.
+pub(super) fn nameless(names_known: [bool; 2], all: [i64; 2]) -> Option<&'static str> {
+    // A side that has nothing lacks no names.
+    match [0, 1].map(|side: usize| names_known[side] || all[side] == 0) {
+        [true, true] => None,
+        [false, true] => Some("a"),
+        [true, false] => Some("b"),
+        [false, false] => Some("both"),
     }
 }
 
@@ -168,6 +216,13 @@ fn name_apart(rows: &mut [Row], sides: &[Side; 2]) {
     }
 }
 
+/// In other files, by other instructions, one name is no proof.
+fn is_one(groups: [Option<&Group>; 2], how: How) -> bool {
+    let [Some(a), Some(b)] = groups else { return false };
+    let has_code = !a.code.is_empty() && !b.code.is_empty();
+    how != How::Moved || !has_code || Marks::of(a).within(&Marks::of(b)) >= IN_COMMON
+}
+
 /// What a function has by itself on both sides.
 fn figures(sides: &[Side; 2], matched: &Match) -> [Figure; 2] {
     three(sides, matched, |group| group.own)
@@ -183,6 +238,7 @@ fn three(sides: &[Side; 2], matched: &Match, of: impl Fn(&Group) -> Sum) -> [Fig
 fn table(sides: &[Side; 2], found: &Found, measure: &Measure) -> Table {
     let has_inclusive = sides.iter().all(|side| side.has_inclusive);
     let has_calls = sides.iter().all(|side| side.has_calls);
+    let are_known = nameless(found.names_known, found.all).is_none();
     let mut columns = vec![Column::text("function", "function")];
     columns.extend(three_columns("self", &measure.unit, None));
     if found.sampled {
@@ -217,6 +273,7 @@ fn table(sides: &[Side; 2], found: &Found, measure: &Measure) -> Table {
             cells.extend(calls(sides, row));
         }
         cells.push(match (row.matched.a, row.matched.b) {
+            _ if !are_known => Cell::Empty,
             (Some(_), None) => "a".into(),
             (None, Some(_)) => "b".into(),
             _ => Cell::Empty,

@@ -276,8 +276,10 @@ fn chain(profile: &Profile, at: Option<u32>) -> Vec<u32> {
 }
 
 /// A name without what compilers add to clones (`.part.0`, `.constprop.1`, `.isra.0`, `.cold`,
-/// `.lto_priv.3`, `.llvm.123`) and without the hash of an older Rust name.
+/// `.lto_priv.3`, `.llvm.123`), which demangled names have as ` [clone .part.0]`, and without the
+/// hash of an older Rust name.
 pub(super) fn base(name: &str) -> &str {
+    let name = name.split_once(" [clone .").map_or(name, |(name, _)| name);
     const ADDED: [&str; 7] =
         [".part.", ".constprop.", ".isra.", ".cold", ".lto_priv.", ".llvm.", ".localalias"];
     let cut = ADDED.iter().filter_map(|added| name.find(added)).min();
@@ -318,6 +320,8 @@ mod tests {
         for (name, of) in [
             ("send.part.0", "send"),
             ("send.constprop.0.isra.1", "send"),
+            ("Ring<int>::put(int) [clone .isra.0]", "Ring<int>::put(int)"),
+            ("mix(Ring<int>&) [clone .constprop.0] [clone .lto_priv.0]", "mix(Ring<int>&)"),
             ("app::run::h0123456789abcdef", "app::run"),
             ("app::here", "app::here"),
             (".part.0", ".part.0"),

@@ -25,6 +25,8 @@ pub(super) fn is_soft_float(name: &str) -> bool {
     let ends = [
         "sf2", "sf3", "df2", "df3", "sfsi", "sfdi", "dfsi", "dfdi", "sisf", "sidf", "disf", "didf",
     ];
+    // The AVR library's have parts, without and with rounding: `__mulsf3x`, `__mulsf3_pse`.
+    let plain = plain.strip_suffix("_pse").or(plain.strip_suffix('x')).unwrap_or(plain);
     plain.starts_with("fp_") || ends.iter().any(|end| plain.ends_with(end))
 }
 
@@ -122,6 +124,8 @@ mod tests {
             "__floatunsisf",
             "__truncdfsf2",
             "__fp_round",
+            "__mulsf3x",
+            "__divsf3_pse",
             "compiler_builtins::float::add::__addsf3",
         ] {
             assert!(is_soft_float(name), "{name}");

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use strobe_model::measurement::{
-    Cell, Column, Content, Kind, Measure, Measurement, Profile, Table,
+    Cell, Column, Content, Finding, Kind, Measure, Measurement, Profile, Severity, Table,
 };
 
 use super::difference::Figure;
 use super::functions::three_by_model;
+use super::lines;
 use super::sum::Sum;
 use crate::attribution::{By, rows};
 
@@ -19,12 +20,35 @@ pub(super) fn push(
     measure: &Measure,
     one_model: bool,
 ) {
+    match profiles.map(|profile| profile.files.is_empty()) {
+        [true, false] => no_files(compared, "a"),
+        [false, true] => no_files(compared, "b"),
+        _ => {}
+    }
     for (by, id, what) in [(By::File, "files", "file"), (By::Line, "lines", "source line")] {
-        if let Some(table) = table(profiles, measure, (&by, what), one_model) {
+        let moved = match by {
+            By::Line => lines::moved(profiles[0], profiles[1]),
+            _ => BTreeMap::new(),
+        };
+        if let Some(table) = table(profiles, measure, (&by, what), &moved, one_model) {
             let title = format!("{id}: {}", measure.title);
-            compared.push(&format!("{section}-{id}"), title, Content::Table(table));
+            let added = compared.push(&format!("{section}-{id}"), title, Content::Table(table));
+            if !moved.is_empty() {
+                added.notes.push(LINES.to_owned());
+            }
         }
     }
+}
+
+const LINES: &str = "lines are those of b: where a function begins or ends at another line in a, \
+                     its lines there are counted from that";
+
+fn no_files(compared: &mut Measurement, side: &str) {
+    let text = format!(
+        "{side} knows no source files (it has no debug information): files and lines are not \
+         compared"
+    );
+    compared.findings.push(Finding::new(Severity::Note, "no-files", text));
 }
 
 /// Nothing unless both know files and something differs.
@@ -32,20 +56,24 @@ fn table(
     profiles: [&Profile; 2],
     measure: &Measure,
     (by, what): (&By, &str),
+    moved: &BTreeMap<String, String>,
     one_model: bool,
 ) -> Option<Table> {
     if profiles.iter().any(|profile| profile.files.is_empty()) {
         return None;
     }
     let mut sides: Vec<(BTreeMap<String, Sum>, i64, Kind)> = Vec::new();
-    for profile in profiles {
+    for (side, profile) in profiles.into_iter().enumerate() {
         let flat = rows(profile, &measure.id, by)?;
         let kind = profile.measure(&measure.id)?.kind.clone();
-        let sums = flat.rows.iter().map(|row| {
+        let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+        for row in &flat.rows {
             let busy = row.sums.busy();
-            (row.name.clone(), Sum { value: busy.value, low: busy.low, high: busy.high })
-        });
-        sides.push((sums.collect(), flat.total.all.value, kind));
+            let name = moved.get(&row.name).filter(|_| side == 0).unwrap_or(&row.name);
+            let sum = Sum { value: busy.value, low: busy.low, high: busy.high };
+            sums.entry(name.clone()).or_default().add(sum);
+        }
+        sides.push((sums, flat.total.all.value, kind));
     }
     let [a, b] = sides.as_slice() else { return None };
     let value = |side: &(BTreeMap<String, Sum>, i64, Kind), name: &str| {

@@ -132,7 +132,13 @@ fn spread(a: &[Measurement], b: &[Measurement]) -> Table {
 fn rows(a: &[Measurement], b: &[Measurement]) -> Vec<Row> {
     let [of_a, of_b] = [a, b].map(|set| set.iter().map(figures).collect::<Vec<_>>());
     let Some(first) = of_a.first() else { return Vec::new() };
-    let names = first.keys().filter(|name| SHOWN.iter().any(|group| name.starts_with(group)));
+    // Ends of bounds are no figures of their own, and moments are neither more nor less.
+    let is_one = |name: &str| {
+        !["/low/", "/high/"].iter().any(|end| name.contains(end)) && !name.ends_with("-at")
+    };
+    let names = first
+        .keys()
+        .filter(|name| SHOWN.iter().any(|group| name.starts_with(group)) && is_one(name));
     let of = |set: &[BTreeMap<String, Number>], name: &str| {
         let values: Option<Vec<f64>> =
             set.iter().map(|run| Some(run.get(name)?.as_f64())).collect();

@@ -24,7 +24,8 @@ pub(super) fn state(sides: &[Side; 2], all: &[Match], alone: &Match) -> Option<S
         _ => return None,
     };
     let part = &sides[new].groups[at];
-    if alone.how != How::Alone || part.own.value <= 0 {
+    // Names with two underscores are the compiler's: helpers of its library are split off nothing.
+    if alone.how != How::Alone || part.own.value <= 0 || part.name.starts_with("__") {
         return None;
     }
     let losses = all.iter().filter_map(|m| Some([m.a?, m.b?])).filter_map(|whole| {

@@ -12,6 +12,12 @@ use super::free;
 /// Sections that are read for what they say of code, and compared by function.
 const OF_CODE: [&str; 2] = ["disassembly", "source"];
 
+/// Columns of moments that are not marked as such.
+const MOMENTS: [&str; 2] = ["at", "cycle"];
+
+/// Columns behind so many are all worth the same.
+const MOST_COLUMNS: u8 = 15;
+
 /// Adds a table of differences for each table of both whose rows have names. Returns in which
 /// tables, and rows of them, something differs.
 pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) -> Vec<String> {
@@ -136,8 +142,8 @@ fn named<'t>(a: &'t Table, b: &'t Table) -> Option<(Rows<'t>, Rows<'t>, usize)> 
     })
 }
 
-/// Words without an address in front of a function and the line behind it: `main` of
-/// `0x08000296 main at src/main.c:25`.
+/// Words without an address in front of a function and the line behind it, `main` of
+/// `0x08000296 main at src/main.c:25`, and without where it was that something happened.
 fn placeless(words: &str) -> &str {
     let is_address = |word: &str| {
         let digits = word.strip_prefix("0x");
@@ -150,10 +156,14 @@ fn placeless(words: &str) -> &str {
         line.is_some_and(|line| !line.is_empty() && line.chars().all(|c| c.is_ascii_digit()))
     };
     let at = words.split_once(" at ").filter(|(_, place)| is_line(place));
-    at.map_or(words, |(name, _)| name)
+    let words = at.map_or(words, |(name, _)| name);
+    // Worst cases have where they were: in another run elsewhere.
+    let placed = [", interrupted ", ", took over from ", ", stopped in "];
+    let place = placed.iter().find_map(|place| words.split_once(place));
+    place.map_or(words, |(what, _)| what)
 }
 
-/// The table, and the row that differs most by ratio, if any does.
+/// The table, and the row that differs most by ratio in the first column that matters, if any does.
 fn table(a: &Table, b: &Table, one_model: bool) -> Option<(Table, Option<String>)> {
     let (of_a, of_b, key) = named(a, b)?;
     let place = |column: &Column| {
@@ -164,53 +174,59 @@ fn table(a: &Table, b: &Table, one_model: bool) -> Option<(Table, Option<String>
     };
     // Moments of two runs are not more or less than each other.
     let figures = (0..).zip(&a.columns).filter(|(_, column)| {
-        column.kind == CellKind::Figure && !column.moment && !column.id.ends_with("-at")
+        let is_moment =
+            column.moment || column.id.ends_with("-at") || MOMENTS.contains(&column.id.as_str());
+        column.kind == CellKind::Figure && !is_moment
     });
     let pairs: Vec<(usize, usize, &Column)> =
         figures.filter_map(|(n, column)| Some((n, place(column)?, column))).collect();
     if pairs.is_empty() {
         return None;
     }
+    // What one side alone has differs in everything.
+    let both: Vec<&String> =
+        of_a.names.iter().filter(|name| of_b.places.contains_key(*name)).collect();
     let differs = |in_a: usize, in_b: usize| {
-        let names = of_a.names.iter().chain(&of_b.names);
-        let mut each = names.map(|name| (of_a.figure(name, in_a), of_b.figure(name, in_b)));
+        let mut each = both.iter().map(|name| (of_a.figure(name, in_a), of_b.figure(name, in_b)));
         each.any(|(a, b)| a.as_ref().map(|a| a.value) != b.as_ref().map(|b| b.value))
     };
     let first = a.columns.get(key)?;
     let mut columns = vec![Column { cells: Vec::new(), ..first.clone() }];
-    for (in_a, in_b, column) in &pairs {
-        // What is the same in both gives way where there is no room.
-        let worth = if differs(*in_a, *in_b) { None } else { Some(0) };
-        let part = |end: &str, title: String, worth: Option<u8>| Column {
+    for (at, (in_a, in_b, column)) in pairs.iter().enumerate() {
+        // What is the same in both gives way where there is no room; then the sides of what
+        // differs, and of differences those behind: tables begin with what they are about.
+        let ahead = u8::try_from(pairs.len() - at).unwrap_or(u8::MAX).min(MOST_COLUMNS);
+        let worth = |more: u8| if differs(*in_a, *in_b) { more + ahead } else { 0 };
+        let part = |end: &str, title: String, worth: u8| Column {
             id: format!("{}-{end}", column.id),
             title,
             whole: None,
-            worth,
+            worth: Some(worth),
             cells: Vec::new(),
             ..(*column).clone()
         };
-        let side = worth.or(Some(5));
-        columns.push(part("a", format!("{} a", column.title), side));
-        columns.push(part("b", format!("{} b", column.title), side));
-        columns.push(part("difference", format!("{} diff.", column.title), worth.or(Some(6))));
+        columns.push(part("a", format!("{} a", column.title), worth(0)));
+        columns.push(part("b", format!("{} b", column.title), worth(0)));
+        let title = format!("{} diff.", column.title);
+        columns.push(part("difference", title, worth(MOST_COLUMNS)));
     }
-    columns.push(Column::text("side", "only in").worth(7));
+    columns.push(Column::text("side", "only in").worth(2 * MOST_COLUMNS));
     let mut table = Table::new(columns);
     let new = of_b.names.iter().filter(|name| !of_a.places.contains_key(*name));
     let is_footer = |name: &str| {
         let last = |rows: &Rows, len: usize| rows.places.get(name).is_none_or(|row| *row >= len);
         last(&of_a, a.len()) && last(&of_b, b.len())
     };
-    let mut most: Option<(f64, String)> = None;
+    let mut most: Vec<Option<(f64, String)>> = vec![None; pairs.len()];
     for name in of_a.names.iter().chain(new) {
         let mut cells = vec![Cell::from(name.as_str())];
-        for (in_a, in_b, column) in &pairs {
+        for (most, (in_a, in_b, column)) in most.iter_mut().zip(&pairs) {
             let figures = (of_a.figure(name, *in_a), of_b.figure(name, *in_b));
             let change = ratio(&figures).filter(|_| !is_footer(name) && !column.moment);
             if let Some((by, words)) =
                 change.filter(|(by, _)| most.as_ref().is_none_or(|m| *by > m.0))
             {
-                most = Some((by, format!("{} of {name} {words}", column.title)));
+                *most = Some((by, format!("{} of {name} {words}", column.title)));
             }
             // What adds up is cycles of code, as functions are; what else there is depends on the
             // moment too, which a run of another model shifts.
@@ -229,7 +245,19 @@ fn table(a: &Table, b: &Table, one_model: bool) -> Option<(Table, Option<String>
             table.columns.iter_mut().zip(cells).for_each(|(column, cell)| column.cells.push(cell));
         }
     }
-    Some((table, most.map(|(_, words)| words)))
+    Some((table, first_of(most)))
+}
+
+/// What changed most in the first column in which something changed by much: columns begin with
+/// what a table is about.
+fn first_of(most: Vec<Option<(f64, String)>>) -> Option<String> {
+    let by = |most: &Option<(f64, String)>| most.as_ref().map_or(0.0, |(by, _)| *by);
+    let much = most.iter().position(|column| by(column) >= super::WORTH_NAMING);
+    let most = match much {
+        Some(at) => most.into_iter().nth(at).flatten(),
+        None => most.into_iter().max_by(|x, y| by(x).total_cmp(&by(y))).flatten(),
+    };
+    most.map(|(_, words)| words)
 }
 
 /// By how many times two figures differ, whichever is larger, and the two in words.

@@ -1,6 +1,8 @@
 //! Limits of a comparison: by how much the whole, or a function, may grow.
 
-use strobe_model::measurement::{Cell, Content, Finding, Measurement, Severity, Table};
+use strobe_model::measurement::{Cell, Content, Finding, Measurement, Number, Severity, Table};
+
+use crate::statistics::counts::Shares;
 
 /// A limit: `2%` of the whole, or `send=5%` of what a function has by itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,48 +54,146 @@ pub fn outcome(compared: &Measurement, limit: &Limit) -> Outcome {
     let Some(table) = table else {
         return Outcome::Nothing("no functions that both sides have are compared".to_owned());
     };
-    match &limit.function {
-        Some(name) => of_function(table, name, limit),
-        None => of_whole(table, limit),
+    let found = match &limit.function {
+        Some(name) => of_function(compared, table, name),
+        None => of_whole(compared, table),
+    };
+    match found {
+        Ok(growth) => growth.judged(limit.percent),
+        Err(nothing) => Outcome::Nothing(nothing),
     }
 }
 
-fn of_function(table: &Table, name: &str, limit: &Limit) -> Outcome {
+/// What a limit is about.
+struct Growth {
+    what: String,
+    /// What each side has: of the measure, or percent of all samples.
+    sides: [f64; 2],
+    unit: &'static str,
+    /// The least that the difference is for certain.
+    least: f64,
+    /// Whether the two differ by more than chance.
+    is_known: bool,
+}
+
+impl Growth {
+    fn judged(&self, percent: f64) -> Outcome {
+        let ([a, b], what, unit) = (self.sides, &self.what, self.unit);
+        if b <= a * (1.0 + percent / 100.0) {
+            return Outcome::Holds;
+        }
+        let [of_a, of_b] = self.sides.map(|side| match unit {
+            "" => side.to_string(),
+            _ => format!("{side:.2}{unit}"),
+        });
+        let more = match a {
+            0.0 => format!("{what}: {of_b} instead of nothing, limit +{percent} %"),
+            a => {
+                let by = (b - a) * 100.0 / a;
+                format!("{what}: {of_a} -> {of_b}, {by:+.1} %, limit +{percent} %")
+            }
+        };
+        match self.is_known && self.least > a * percent / 100.0 {
+            true => Outcome::Above(more),
+            false => Outcome::MaybeAbove(more),
+        }
+    }
+}
+
+/// Recordings differ in length: of samples, shares are compared.
+const OF_SAMPLES: &str = " % of the samples";
+
+fn of_function(compared: &Measurement, table: &Table, name: &str) -> Result<Growth, String> {
+    if let Some(finding) = found(compared, "no-symbols") {
+        return Err(format!("{name}: {}", finding.text));
+    }
     let column = |id: &str| table.column(id).map(|column| column.cells.as_slice());
     let names = column("function").unwrap_or_default();
     let Some(row) = names.iter().position(|cell| cell.text() == Some(name)) else {
-        return Outcome::Nothing(format!("no function {name} is compared"));
+        return Err(format!("no function {name} is compared"));
     };
     let cell = |id: &str| column(id).and_then(|cells| cells.get(row));
-    let sides = [cell("self-a"), cell("self-b")];
-    let certain = cell("verdict").and_then(Cell::text).is_none_or(|w| !w.starts_with("undecided"));
-    judged(name, sides, certain, limit.percent)
-}
-
-fn of_whole(table: &Table, limit: &Limit) -> Outcome {
-    let at = |id: &str| table.columns.iter().position(|column| column.id == id);
-    let all = table.footer.iter().find(|row| row.first().and_then(Cell::text) == Some("all"));
-    let cell = |id: &str| all?.get(at(id)?);
-    let certain = cell("self-difference").is_some_and(|difference| match difference {
-        Cell::Figure { trust, .. } => trust.bounds().is_some_and(|(low, _)| low.as_f64() > 0.0),
-        _ => true,
-    });
-    judged("all functions", [cell("self-a"), cell("self-b")], certain, limit.percent)
-}
-
-fn judged(what: &str, sides: [Option<&Cell>; 2], certain: bool, percent: f64) -> Outcome {
-    let [Some(a), Some(b)] = sides.map(|cell| cell.and_then(Cell::number)) else {
-        return Outcome::Nothing(format!("{what}: not known of both sides"));
-    };
-    let (a, b) = (a.as_f64(), b.as_f64());
-    if b <= a * (1.0 + percent / 100.0) {
-        return Outcome::Holds;
+    let words = |id: &str| cell(id).and_then(Cell::text).unwrap_or("");
+    if words("side") == "a" {
+        let became = if words("change").is_empty() { "gone" } else { words("change") };
+        return Err(format!("{name} is in a alone ({became}): a limit that it has holds nothing"));
     }
-    let more = match a {
-        0.0 => format!("{what}: {b} instead of nothing, limit +{percent} %"),
-        a => format!("{what}: {a} -> {b}, {:+.1} %, limit +{percent} %", (b - a) * 100.0 / a),
+    let is_known = !words("verdict").starts_with("undecided");
+    let unknown = || format!("{name}: not known of both sides");
+    let number = |id: &str| cell(id).and_then(Cell::number).map(Number::as_f64);
+    let sides = [number("self-a").ok_or_else(unknown)?, number("self-b").ok_or_else(unknown)?];
+    let what = name.to_owned();
+    if let Some(share) = cell("share-difference") {
+        let all = ["self-a", "self-b"].map(|id| footer(table, "all", id).unwrap_or(0.0).max(1.0));
+        let sides = [0, 1].map(|side| sides[side] * 100.0 / all[side]);
+        let least = least(Some(share), sides);
+        return Ok(Growth { what, sides, unit: OF_SAMPLES, least, is_known });
+    }
+    let least = least(cell("self-difference"), sides);
+    Ok(Growth { what, sides, unit: "", least, is_known })
+}
+
+/// All functions together are everything but what is idle.
+fn of_whole(compared: &Measurement, table: &Table) -> Result<Growth, String> {
+    let sides = ["self-a", "self-b"];
+    let idle = sides.map(|id| footer(table, "idle", id).unwrap_or(0.0));
+    let unknown = || "all functions: not known of both sides".to_owned();
+    let [a, b] = sides.map(|id| footer(table, "all", id).ok_or_else(unknown));
+    let all = [a?, b?];
+    let busy = [0, 1].map(|side| all[side] - idle[side]);
+    let what = "all functions".to_owned();
+    let is_sampled = table.column("share-difference").is_some();
+    if idle == [0.0, 0.0] && (is_sampled || found(compared, "same-length").is_some()) {
+        return Err("all functions together: nothing is idle, and both sides have all of the \
+                    time that was measured, so that none can have more; give a limit for a \
+                    function, or measure the same work (--until PLACE, --from, --to)"
+            .to_owned());
+    }
+    if is_sampled {
+        let count = |n: f64| if n > 0.0 { n as u64 } else { 0 };
+        let shares = Shares { k: busy.map(count), n: all.map(count) };
+        let sides = [0, 1].map(|side| busy[side] * 100.0 / all[side].max(1.0));
+        let least = shares.interval(1.0).0 * 100.0;
+        return Ok(Growth { what, sides, unit: OF_SAMPLES, least, is_known: true });
+    }
+    let in_footer = |name: &str| {
+        let at = table.columns.iter().position(|column| column.id == "self-difference")?;
+        let row = table.footer.iter().find(|row| row.first().and_then(Cell::text) == Some(name));
+        row?.get(at)
     };
-    if certain { Outcome::Above(more) } else { Outcome::MaybeAbove(more) }
+    // What is idle is off by as much as what is not, the other way around, unless both are.
+    let whole = least(in_footer("all"), all);
+    let of_idle = in_footer("idle").map_or(0.0, |cell| most(cell, idle));
+    Ok(Growth { what, sides: busy, unit: "", least: whole - of_idle, is_known: true })
+}
+
+fn found<'m>(compared: &'m Measurement, code: &str) -> Option<&'m Finding> {
+    compared.findings.iter().find(|finding| finding.code == code)
+}
+
+/// A figure of the table's footer.
+fn footer(table: &Table, name: &str, column: &str) -> Option<f64> {
+    let at = table.columns.iter().position(|c| c.id == column)?;
+    let row = table.footer.iter().find(|row| row.first().and_then(Cell::text) == Some(name))?;
+    Some(row.get(at)?.number()?.as_f64())
+}
+
+/// The least that a difference may be.
+fn least(difference: Option<&Cell>, [a, b]: [f64; 2]) -> f64 {
+    match difference {
+        Some(Cell::Figure { trust, .. }) => trust.bounds().map_or(0.0, |(low, _)| low.as_f64()),
+        _ => b - a,
+    }
+}
+
+/// The most.
+fn most(difference: &Cell, [a, b]: [f64; 2]) -> f64 {
+    match difference {
+        Cell::Figure { trust, .. } => {
+            trust.bounds().map_or(f64::INFINITY, |(_, high)| high.as_f64())
+        }
+        _ => b - a,
+    }
 }
 
 /// Judges all limits and notes in the comparison what is above one. Returns whether any is, for

@@ -4,13 +4,19 @@
 use strobe_model::measurement::{Column, Content, Finding, Measurement, Severity, Table, Unit};
 
 use super::certain::Certain;
-use super::functions::{Found, Row, became};
+use super::functions::{Found, Row, became, nameless};
 use super::origins;
-use super::words::{change, counted, grouped, real, some};
+use super::words::{change, counted, from_to, grouped, real, some};
 
 /// Where functions that have a counterpart take less than this part on both sides, two programs are
 /// compared that have nothing to do with each other.
 const STRANGERS: f64 = 0.1;
+
+/// Idle time that changed by less than this part of the whole change is not named.
+const WORTH_NAMING: f64 = 0.1;
+
+/// Where one has more by this part of what another one has less, that is why.
+const AS_MUCH: f64 = 0.9;
 
 /// Puts the verdict in front.
 pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]) {
@@ -20,7 +26,7 @@ pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]
     }
     let mut table = Table::new(vec![Column::text("question", ""), Column::text("answer", "")]);
     let beside = beside(compared);
-    let changed = first.map_or_else(|| of_tables(others), |found| changed(found, others));
+    let changed = first.map_or_else(|| without(compared, others), |found| changed(found, others));
     table.row(["changed".into(), changed.into()]);
     let much = first.map_or_else(|| totals(compared), |found| much(found, compared));
     table.row(["how much".into(), much.into()]);
@@ -38,9 +44,24 @@ pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]
     compared.sections[..=last].rotate_right(1);
 }
 
+/// Where no functions are compared: why, and what else changed.
+fn without(compared: &Measurement, others: &[String]) -> String {
+    let is_cut = compared.findings.iter().any(|finding| finding.code == "shortened-side");
+    let are_totals = compared.sections.iter().all(|section| section.id.starts_with("totals-"));
+    let text = match (is_cut, are_totals) {
+        (true, _) => "functions cannot be compared, for results were cut off",
+        (false, true) => "nothing can be compared but totals: the two have no more in common",
+        (false, false) => return of_tables(others),
+    };
+    match others {
+        [] => text.to_owned(),
+        _ => format!("{text}; {}", of_tables(others)),
+    }
+}
+
 /// The most that changed, by name.
 fn changed(found: &Found, others: &[String]) -> String {
-    if let Some(side) = nameless(found) {
+    if let Some(side) = nameless(found.names_known, found.all) {
         let text = match side {
             "a" | "b" => format!("functions cannot be compared, for those of {side} have no names"),
             _ => "functions cannot be compared, for none have names".to_owned(),
@@ -50,9 +71,13 @@ fn changed(found: &Found, others: &[String]) -> String {
             _ => format!("{text}; {}", of_tables(others)),
         };
     }
-    let Some(top) = found.rows.first().filter(|row| is_change(row, found)) else {
+    let Some(top) = top(found) else {
         let names = became(found, None).map(|became| format!("functions: {became}"));
         return match (names, others) {
+            (None, []) if found.is_set() => {
+                "nothing beyond what the runs of a side vary".to_owned()
+            }
+            (None, []) if found.sampled => "nothing beyond chance".to_owned(),
             (None, []) => "nothing that was compared".to_owned(),
             (Some(names), []) => format!("nothing but names and places; {names}"),
             (None, _) => format!("no function; {}", of_tables(others)),
@@ -62,7 +87,7 @@ fn changed(found: &Found, others: &[String]) -> String {
     let mut text = one(top, found);
     // The last line has how many are undecided.
     let is_known = |row: &&Row| is_change(row, found) && row.certain.is_known();
-    let more = found.rows.iter().skip(1).filter(is_known).count();
+    let more = found.rows.iter().filter(is_known).filter(|row| !std::ptr::eq(*row, top)).count();
     if more > 0 {
         let verb = if more == 1 { "differs" } else { "differ" };
         text = format!("{text}; {} {verb} too", counted(more, "other function"));
@@ -79,19 +104,20 @@ fn changed(found: &Found, others: &[String]) -> String {
     }
 }
 
-/// The sides whose functions have no names.
-fn nameless(found: &Found) -> Option<&'static str> {
-    // A side that has nothing lacks no names.
-    match [0, 1].map(|side: usize| found.names_known[side] || found.all[side] == 0) {
-        [true, true] => None,
-        [false, true] => Some("a"),
-        [true, false] => Some("b"),
-        [false, false] => Some("both"),
-    }
+fn is_change(row: &Row, found: &Found) -> bool {
+    if found.sampled || found.is_set() { row.certain.is_known() } else { row.difference() != 0 }
 }
 
-fn is_change(row: &Row, found: &Found) -> bool {
-    if found.sampled { row.certain.is_known() } else { row.difference() != 0 }
+/// The row that changed most; of samples and sets of runs, of those that did beyond chance. What has
+/// less because another one has as much more, as the loop of an idle thread, comes behind that.
+fn top(found: &Found) -> Option<&Row> {
+    let mut changed = found.rows.iter().filter(|row| is_change(row, found));
+    let first = changed.next()?;
+    let second = changed.next().filter(|second| {
+        let (less, more) = (first.difference(), second.difference());
+        less < 0 && more > 0 && more as f64 >= AS_MUCH * less.unsigned_abs() as f64
+    });
+    Some(second.unwrap_or(first))
 }
 
 fn of_tables(others: &[String]) -> String {
@@ -140,17 +166,33 @@ fn much(found: &Found, compared: &Measurement) -> String {
         );
     }
     let whole = b.saturating_sub(a);
+    let is_same_time = compared.findings.iter().any(|finding| finding.code == "same-length");
     let mut text = match whole {
+        _ if is_same_time => {
+            format!("both were stopped after the same time, {} {}", grouped(a.max(b)), found.unit)
+        }
         0 => format!("the same in all: {} {}", grouped(a), found.unit),
         _ => format!("{} in all, {} -> {}", change(a, b, &found.unit), grouped(a), grouped(b)),
     };
-    let top = found.rows.first().filter(|row| row.difference() != 0);
-    if let Some(top) = top.filter(|_| nameless(found).is_none()) {
-        text = format!("{text}; {} has {} of it", top.name, signed(top.difference()));
+    let top = top(found).filter(|_| nameless(found.names_known, found.all).is_none());
+    let mut parts: Vec<(&str, i64)> =
+        top.map(|top| (top.name.as_str(), top.difference())).into_iter().collect();
+    let idle = found.idle[1].saturating_sub(found.idle[0]);
+    let most = top.map_or(0, |top| top.difference().unsigned_abs()).max(whole.unsigned_abs());
+    if idle != 0 && idle.unsigned_abs() as f64 >= WORTH_NAMING * most as f64 {
+        parts.push(("idle", idle));
+    }
+    parts.sort_by_key(|(_, n)| std::cmp::Reverse(n.unsigned_abs()));
+    let mut parts = parts.into_iter();
+    if let Some((name, n)) = parts.next() {
+        text = format!("{text}; {name} has {} of it", signed(n));
+    }
+    if let Some((name, n)) = parts.next() {
+        text = format!("{text}, {name} {}", signed(n));
     }
     let time = compared.table("totals-nanoseconds").and_then(|table| {
         let ratio = table.column("ratio")?.cells.first()?.number()?.as_f64();
-        (ratio != 1.0).then(|| format!("; {} times the time", real(ratio)))
+        (ratio != 1.0 && !is_same_time).then(|| format!("; {} times the time", real(ratio)))
     });
     text + &time.unwrap_or_default()
 }
@@ -172,7 +214,7 @@ fn totals(compared: &Measurement) -> String {
         for ((title, a), b) in titles.iter().zip(a).zip(b) {
             let numbers = a.number().zip(b.number()).filter(|(a, b)| a != b);
             if let (Some(title), Some((a, b))) = (title.text(), numbers) {
-                return format!("{title}: {} -> {} {unit}", real(a.as_f64()), real(b.as_f64()));
+                return format!("{title}: {}", from_to(a.as_f64(), b.as_f64(), &unit));
             }
         }
     }
@@ -180,6 +222,14 @@ fn totals(compared: &Measurement) -> String {
 }
 
 fn certain(found: &Found, shared: bool) -> String {
+    if found.is_set() {
+        let [a, b] = found.runs.map(|n| counted(n, "run"));
+        return format!("{a} (a), {b} (b): {}", of_rows(found, shared));
+    }
+    of_rows(found, shared)
+}
+
+fn of_rows(found: &Found, shared: bool) -> String {
     let count = |is: fn(&Certain) -> bool| found.rows.iter().filter(|row| is(&row.certain)).count();
     let known = count(Certain::is_known);
     let unknown = count(|certain| matches!(certain, Certain::No(_)));
@@ -196,17 +246,26 @@ fn certain(found: &Found, shared: bool) -> String {
         let of = grouped(unknown as i64);
         return format!("{known} of {all} differ beyond chance; {of} undecided{more}");
     }
-    if nameless(found).is_some() {
+    if nameless(found.names_known, found.all).is_some() {
         return "sums only, with the bounds that they have".to_owned();
     }
-    let basis =
-        if shared { "counted, by one timing model whose error both share" } else { "counted" };
+    let basis = match shared {
+        _ if found.is_set() => "by how the runs vary",
+        true => "counted, by one timing model whose error both share",
+        false => "counted",
+    };
     let differs = found.rows.iter().any(|row| row.difference() != 0);
     match (known, unknown) {
         (_, 0) => format!("yes: {basis}"),
+        (0, _) if found.is_set() => {
+            "no function differs beyond what the runs of a side vary".to_owned()
+        }
         (0, _) if !differs => format!(
-            "no function differs; what {} take is known within bounds only",
-            grouped(unknown as i64)
+            "no function differs; {} known within bounds only",
+            match unknown {
+                1 => "what one takes is".to_owned(),
+                n => format!("what {} take is", grouped(n as i64)),
+            }
         ),
         (0, _) => format!(
             "undecided: {} within what is not known of both",
@@ -238,6 +297,8 @@ fn beside(compared: &Measurement) -> Option<String> {
             "other-windows" => "number of windows",
             "other-inputs" => "inputs",
             "other-compiler" => "compiler",
+            "other-tool" => "version of strobe",
+            "other-amount" => "amount of work",
             "different-programs" => "two different programs",
             "shortened-side" => "results cut off on a side",
             "no-symbols" => "no symbols on a side",
@@ -272,7 +333,7 @@ fn strangers(compared: &mut Measurement, found: &Found) {
         );
         return;
     }
-    let both = |row: &&Row| row.matched.a.is_some() && row.matched.b.is_some();
+    let both = |row: &&Row| row.is_one;
     let share = |side: usize| {
         let sum = |rows: &mut dyn Iterator<Item = &Row>| -> i64 {
             rows.fold(0, |sum, row| sum.saturating_add(row.own[side]))

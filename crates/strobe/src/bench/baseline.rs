@@ -70,7 +70,7 @@ impl Kept {
     /// # Errors
     /// What cannot be read (66); another version and what is cut off (65).
     pub fn read(path: &Path) -> anyhow::Result<Self> {
-        let text = files::text(path, &Kind::BUDGETS)?;
+        let text = files::text(path, &Kind::BASELINE)?;
         Self::parse(&text).map_err(|e| {
             let e = e.trim_end().replace('\n', "\n  ");
             exit::data(format!("{}: {e}; write it anew with strobe bench --save", path.display()))

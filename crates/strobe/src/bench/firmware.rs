@@ -306,7 +306,14 @@ fn one(
     let stop = interrupt::on_interrupt();
     let benched = bench::bench(firmware, &name, &choice.board, options, &wanted, &stop);
     let mut benched = benched.map_err(|error| {
-        let text = format!("{}: {error}", path.display());
+        let mut text = format!("{}: {error}", path.display());
+        if matches!(error, strobe_source::simulated::Error::Symbol(_)) {
+            text.push_str(
+                "\n  start-up is over where --after says, a symbol or an address [default: main]; \
+                 compilers put a `main` that is called once into its caller, unless it is \
+                 __attribute__((noinline))",
+            );
+        }
         simulate::explain_as(error, text)
     })?;
     if let Some((name, input)) = &options.profile

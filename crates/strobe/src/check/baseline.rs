@@ -116,7 +116,7 @@ impl Baseline {
         if !path.exists() {
             return Ok(None);
         }
-        let text = files::text(path, &Kind::BUDGETS)?;
+        let text = files::text(path, &Kind::BASELINE)?;
         let read = Self::parse(&text);
         read.map(Some).map_err(|e| exit::data(format!("{}: {e}", path.display())))
     }

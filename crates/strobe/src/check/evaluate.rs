@@ -97,7 +97,11 @@ fn judged(
     let before = match before(firmware, budget, measurement, base) {
         Ok(before) => before,
         // Only relative limits need what is stored.
-        Err(reason) if is_relative(budget) => return (Judged::broken(reason), Vec::new()),
+        Err(reason) if is_relative(budget) => {
+            // What is known of today is known all the same.
+            let value = figure.quantity.clone();
+            return (Judged { value, ..Judged::broken(reason) }, Vec::new());
+        }
         Err(_) => Before::default(),
     };
     let judged = judge(figure, &budget.limits, before.stored.as_ref());
@@ -105,10 +109,17 @@ fn judged(
         return (judged, Vec::new());
     }
     let now = contributors(measurement, &budget.selector);
-    let mut functions = match before.stored {
-        Some(_) if adds_up(&budget.selector) => changes(&now, &before.functions, before.complete),
-        _ => Vec::new(),
+    let is_known = before.stored.is_some() && adds_up(&budget.selector);
+    let mut functions = match is_known {
+        true => changes(&now, &before.functions, before.complete),
+        false => Vec::new(),
     };
+    if functions.is_empty() {
+        // What is as it was is not what changed, which is not among the stored ones then.
+        let is_as_before = |share: &Share| before.functions.get(&share.name) == Some(&share.value);
+        let others = || now.iter().filter(|share| !is_as_before(share)).cloned().collect();
+        functions = if is_known { others() } else { Vec::new() };
+    }
     if functions.is_empty() {
         functions = now;
     }

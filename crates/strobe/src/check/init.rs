@@ -89,6 +89,12 @@ impl Firmware {
     }
 }
 
+/// `1 run`, `2 runs`.
+fn counted(n: u64, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{plural}")
+}
+
 /// The text as it grows.
 struct Written(String);
 
@@ -174,7 +180,10 @@ impl Written {
                 format!("function = {}", quoted(&share.name)),
                 "figure = \"call-heap-peak\"".into(),
             ];
-            let comment = format!("what a call adds to the heap: {} allocations", share.value);
+            let comment = format!(
+                "what a call adds to the heap: {}",
+                counted(share.value.unsigned_abs(), "allocation")
+            );
             self.offered(&comment, &lines, &[("max", &most)]);
         }
     }
@@ -232,10 +241,11 @@ impl Written {
     }
 
     /// Whatever takes longer, a function without a budget too, is in the time of a program that
-    /// ends by itself.
+    /// ends by itself, or at a place.
     fn whole(&mut self, run: &Measurement) {
         let most = run.total("cycles").and_then(|cycles| bound(cycles, true));
-        if let Some(most) = most.filter(|_| run.window.ended.kind == "exit") {
+        let by_itself = ["exit", "reached", "sleeps-forever"];
+        if let Some(most) = most.filter(|_| by_itself.contains(&run.window.ended.kind.as_str())) {
             let limit = format!("{} cycles", above(most));
             let comment = format!("the whole run: {most} cycles at most");
             self.budget(&comment, &["total = \"cycles\"".into()], "max", &limit);
@@ -268,12 +278,12 @@ impl Written {
 
     fn interrupts(&mut self, run: &Measurement) {
         for (name, n, max) in longest(run, "latencies", "") {
-            let comment = format!("worst of {n} requests: {max} cycles");
+            let comment = format!("worst of {}: {max} cycles", counted(n, "request"));
             let lines = [format!("interrupt = {}", quoted(name))];
             self.budget(&comment, &lines, "max", &format!("{} cycles", above(max as f64)));
         }
         for (name, n, max) in longest(run, "durations", "handler ") {
-            let comment = format!("longest of {n} runs of the handler: {max} cycles");
+            let comment = format!("longest of {} of the handler: {max} cycles", counted(n, "run"));
             let figure = "figure = \"duration-max\"".to_owned();
             let lines = [format!("interrupt = {}", quoted(name)), figure];
             self.budget(&comment, &lines, "max", &format!("{} cycles", above(max as f64)));

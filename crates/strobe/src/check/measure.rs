@@ -87,8 +87,16 @@ fn shell(command: &str, directory: &Path, timeout: Duration) -> Result<(), Strin
         .map_err(|e| format!("`{command}`: {e}"))?;
     match ended.status.success() {
         true => Ok(()),
-        false => Err(format!("`{command}` failed ({}): {}", ended.status, ended.output)),
+        false => {
+            Err(format!("`{command}` failed ({}): {}", ended.status, in_a_line(&ended.output)))
+        }
     }
+}
+
+/// What a command printed, as a sentence has it: reports show line ends as what they are.
+fn in_a_line(output: &str) -> String {
+    let lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("; ")
 }
 
 fn duration(text: Option<&str>, or: Duration) -> Duration {

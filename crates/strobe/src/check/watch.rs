@@ -72,12 +72,8 @@ fn shown(lines: &[Line], last: &BTreeMap<String, f64>) -> String {
     let held = lines.iter().filter(|line| line.is_held()).count();
     let mut text = format!("{held} of {} budgets held\n", lines.len());
     for line in lines {
-        let change = match (value(line), last.get(&line.title())) {
-            (Some(now), Some(was)) if now != *was => {
-                format!(" ({:+} since the last build)", now - was)
-            }
-            _ => String::new(),
-        };
+        let change = last.get(&line.title()).and_then(|was| line.change(*was));
+        let change = change.map_or_else(String::new, |by| format!(" ({by} since the last build)"));
         let verdict = line.judged.verdict.name();
         text.push_str(&format!("  {verdict:<9} {}{change}\n", line.sentence()));
     }

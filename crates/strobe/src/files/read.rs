@@ -41,8 +41,10 @@ impl Kind {
     pub const MAP: Kind = Kind::new("", "a linker's map", 256 << 20);
     /// Rules for layers.
     pub const LAYERS: Kind = Kind::new("rules ", "a file of rules", 4 << 20);
-    /// Budgets and baselines.
+    /// Budgets.
     pub const BUDGETS: Kind = Kind::new("budgets ", "a strobe.toml", 4 << 20);
+    /// Figures to compare with.
+    pub const BASELINE: Kind = Kind::new("the baseline ", "a baseline", 4 << 20);
     /// What a user knows of calls and stacks.
     pub const ANNOTATIONS: Kind = Kind::new("annotations ", "a file of annotations", 4 << 20);
     /// A copy of a board's memory.

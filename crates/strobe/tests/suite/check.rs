@@ -124,6 +124,49 @@ fn a_budget_that_matches_nothing_is_an_error_with_the_nearest_name() {
     assert!(texts[2].contains("nearest: pins"), "{texts:?}");
 }
 
+/// The loop takes 2,194 cycles, as its pin shows.
+#[test]
+fn times_between_arrivals_at_a_mark_have_budgets() {
+    let budgets = [
+        budget("mark = \"test_loop\"\nmax = \"2600 cycles\"\nmin = \"2000 cycles\""),
+        budget("mark = \"test_loop\"\nfigure = \"count\"\nmax = \"9\"\nmin = \"9\""),
+    ];
+    let folder = project("loop-48mhz", &budgets.concat());
+    let ran = check(&folder, &[]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+}
+
+/// Of a firmware that GNU ld linked with a map of that form.
+#[test]
+fn memories_of_the_linkers_map_have_budgets() {
+    let budgets = [
+        budget("size = \"region/FLASH\"\nmax = \"128 KiB\""),
+        budget("size = \"region/RAM\"\nfigure = \"free\"\nmin = \"8 KiB\""),
+        budget("size = \"region/FLASH\"\nfigure = \"share\"\nmax = \"50 %\""),
+    ];
+    let with_map = format!("size = [\"--map\", \"fw.map\"]\n{}", budgets.concat());
+    let folder = project("loop-48mhz", &with_map);
+    let map = "Memory Configuration\n\nName             Origin             Length             \
+               Attributes\n\
+               FLASH            0x08000000         0x00020000         xr\n\
+               RAM              0x20000000         0x00004000         xrw\n\
+               *default*        0x00000000         0xffffffff\n\n\
+               Linker script and memory map\n\n\
+               .text           0x080000c0       0x10\n \
+               .text          0x080000c0       0x10 main.o\n";
+    fs::write(folder.path().join("fw.map"), map).unwrap();
+    let ran = check(&folder, &[]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    fs::write(folder.path().join("strobe.toml"), {
+        let head = "[[firmware]]\nelf = \"fw.elf\"\n";
+        format!("{head}{}", budgets[0])
+    })
+    .unwrap();
+    let ran = check(&folder, &[]);
+    assert_eq!(ran.code, 65, "{}", ran.stdout);
+    assert!(ran.stdout.contains("--map"), "{}", ran.stdout);
+}
+
 #[test]
 fn figures_are_accepted_shown_and_counted_from() {
     let relative = budget("function = \"test_loop\"\nfigure = \"inclusive\"\nmax = \"+2 %\"");
@@ -143,6 +186,7 @@ fn figures_are_accepted_shown_and_counted_from() {
     assert!(ran.stdout.contains("functions that changed"), "{}", ran.stdout);
     let ran = check(&folder, &["--accept"]);
     assert!(ran.stdout.contains(" -> ") && !ran.stdout.contains("new"), "{}", ran.stdout);
+    assert!(ran.stdout.contains(" %)"), "{}", ran.stdout);
     assert_eq!(check(&folder, &[]).code, 0);
 }
 
@@ -194,6 +238,17 @@ fn another_revision_is_built_compared_and_removed() {
     let ran = check(&folder, &["--against", "HEAD"]);
     assert_eq!(ran.code, 110, "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("functions that changed"), "{}", ran.stdout);
+    // Where the other revision cannot be built, today's figure is known all the same.
+    let broken =
+        text.replace("elf = \"fw.elf\"", "elf = \"fw.elf\"\nbuild = \"cp new.bin fw.elf\"");
+    fs::write(&path, broken).unwrap();
+    fs::copy(prebuilt("loop-48mhz"), folder.path().join("new.bin")).unwrap();
+    let ran = check(&folder, &["--against", "HEAD", "--format", "json"]);
+    assert_eq!(ran.code, 65, "{}", ran.stdout);
+    let known = read(&ran).table("budgets-cycles").is_some_and(|table| {
+        table.column("value").is_some_and(|value| value.cells[0].number().is_some())
+    });
+    assert!(known && ran.stdout.contains("of the other revision"), "{}", ran.stdout);
     let ran = check(&folder, &["--against", "no-such-branch"]);
     assert_eq!(ran.code, 65);
     assert!(ran.stderr.contains("no such revision"), "{}", ran.stderr);

@@ -87,6 +87,7 @@ fn totals_are_compared_by_the_model_that_functions_are() {
         );
         let on_a_chip = Quantity::exact(1u64, Unit::CYCLES);
         run.push_total(strobe_model::measurement::ON_A_CHIP, "on a chip", on_a_chip);
+        run.instrument.kind = "simulated board".to_owned();
         run
     };
     let compared = checked(&modelled(1_000), &modelled(1_000));
@@ -136,7 +137,24 @@ fn an_image_that_grew_is_in_the_verdict() {
     let said = verdict(&compared);
     assert!(said.contains("flash of the image 1,000 -> 1,200 bytes"), "{said}");
     assert_eq!(figures(&compared)["totals-bytes/image-flash/difference"].as_f64(), 200.0);
-    let said = verdict(&checked(&with(1_000), &with(1_008)));
+    // Where functions differ, a few bytes are nothing.
+    let mut all = program();
+    all[1].cycles[0] = 2_000;
+    let mut slower = run(all);
+    slower.subject.facts = with(1_008).subject.facts;
+    let said = verdict(&checked(&with(1_000), &slower));
     assert!(!said.contains("flash"), "{said}");
     assert_eq!(first(&compared, "verdict"), "equal");
+}
+
+#[test]
+fn an_image_that_alone_changed_is_in_the_verdict() {
+    let with = |flash: u64| {
+        let mut run = run(program());
+        let size = Quantity::exact(flash, Unit::BYTES);
+        run.subject.facts.push(strobe_model::measurement::Fact::figure("flash", size));
+        run
+    };
+    let said = verdict(&checked(&with(1_000), &with(1_008)));
+    assert!(said.contains("no function; flash of the image 1,000 -> 1,008 bytes"), "{said}");
 }

@@ -119,7 +119,11 @@ impl Written {
 
     /// `total`, `layer/kernel`, `file/src/main.c`, `symbol/table` and so on.
     pub(super) fn of_size(&self, name: &str) -> Result<Chosen, String> {
-        let figure = self.figure(&["flash", "ram"])?;
+        // A memory is of one kind, and has an end.
+        let figure = match name.starts_with("region/") {
+            true => self.figure(&["used", "free", "share"])?,
+            false => self.figure(&["flash", "ram"])?,
+        };
         let sections = [
             ("layer", "layers"),
             ("file", "files"),
@@ -157,7 +161,7 @@ impl Written {
         }
         if let Some(name) = &self.mark {
             let figure = self.figure(&statistics)?;
-            let selector = spread("pins", name.clone(), figure);
+            let selector = spread("pins", format!("{name} to {name}"), figure);
             return Ok(Chosen { mark: Some(name.clone()), ..Chosen::new(figure, run(), selector) });
         }
         if let Some(name) = &self.region {

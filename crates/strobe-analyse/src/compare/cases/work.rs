@@ -1,0 +1,284 @@
+//! Sides that do not do the same work, or not in a way that sums can be compared: other amounts of
+//! it, the same time, names that one side does not know, and limits on any of these.
+
+use strobe_model::measurement::{Finding, Severity};
+
+use super::*;
+
+/// A run that was stopped after a time.
+fn stopped(functions: Vec<Made>) -> Measurement {
+    let mut run = run(functions);
+    run.window.ended = Ended { kind: "limit".to_owned(), ..Ended::default() };
+    run.window.duration = Quantity::exact(1_000_000u64, Unit::NANOSECONDS);
+    run
+}
+
+/// With so many cycles of `main` asleep.
+fn asleep(mut run: Measurement, idle: i64) -> Measurement {
+    let Content::Profile(profile) = &mut run.sections[0].content else { panic!("a profile") };
+    let part =
+        Part { of: "cycles".to_owned(), letter: None, idle: true, meaning: None, advice: None };
+    profile.measures.push(Measure { part: Some(part), ..measure("asleep", Kind::Exact) });
+    let mut values = vec![0; profile.chains.at.len()];
+    values[0] = idle;
+    profile.chains.values[0].values[0] += idle;
+    let asleep = Values { measure: "asleep".to_owned(), values, ..Values::default() };
+    profile.chains.values.push(asleep);
+    run
+}
+
+fn without_names(mut run: Measurement) -> Measurement {
+    if let Content::Profile(profile) = &mut run.sections[0].content {
+        profile.locations.function.fill(None);
+    }
+    run
+}
+
+fn of(compared: &Measurement, limit: &str) -> Outcome {
+    outcome(compared, &limit.parse().unwrap())
+}
+
+#[test]
+fn the_same_work_more_often_is_another_amount() {
+    let work = |times: i64| {
+        let all = vec![
+            made("main", 500, 1, &[]),
+            made("filter", 1_000 * times, 10 * times, LOOP),
+            made("sum", 40_000 * times, 10 * times, SUM),
+            made("send", 9_000 * times, 10 * times, &[]),
+        ];
+        run(all)
+    };
+    let compared = checked(&work(1), &work(4));
+    let said = verdict(&compared);
+    assert!(said.contains("amount of work; see the warnings"), "{said}");
+    let finding = compared.findings.iter().find(|f| f.code == "other-amount").unwrap();
+    let wanted = "b does 4 times as much of the same work: what takes 99 % of the cycles is \
+                  called so many times as often (sum 10 -> 40";
+    assert!(finding.text.starts_with(wanted), "{}", finding.text);
+    assert!(!codes(&checked(&work(3), &work(3))).contains(&"other-amount"));
+    // One function that is called more often is a change.
+    let mut more = program();
+    more[2].calls = 40;
+    more[2].cycles[0] = 160_000;
+    assert!(!codes(&checked(&run(program()), &run(more))).contains(&"other-amount"));
+}
+
+#[test]
+fn what_idle_time_has_of_the_change_is_in_the_verdict() {
+    let said = verdict(&checked(&asleep(run(program()), 100), &asleep(run(program()), 9_100)));
+    assert!(said.contains("9,000 more cycles"), "{said}");
+    assert!(said.contains("idle has +9,000 of it"), "{said}");
+    let mut slow = program();
+    slow[1].cycles[0] = 10_000;
+    let said = verdict(&checked(&asleep(run(program()), 20_000), &asleep(run(slow), 10_000)));
+    assert!(said.contains("idle has -10,000 of it, filter +9,000"), "{said}");
+}
+
+#[test]
+fn runs_of_the_same_time_cannot_differ_in_it() {
+    let mut slow = program();
+    slow[1].cycles[0] = 10_000;
+    slow[2].cycles[0] = 31_000;
+    let compared = checked(&stopped(program()), &stopped(slow.clone()));
+    let said = verdict(&compared);
+    assert!(said.contains("both were stopped after the same time, 46,000 cycles"), "{said}");
+    assert!(codes(&compared).contains(&"same-length"));
+    // No limit on all that is busy can fail there, which is no pass.
+    assert!(matches!(of(&compared, "2%"), Outcome::Nothing(_)));
+    assert!(matches!(of(&compared, "filter=2%"), Outcome::Above(_)));
+    // Where something is idle, it can.
+    slow[2].cycles[0] = 40_000;
+    let compared = checked(&asleep(stopped(program()), 20_000), &asleep(stopped(slow), 11_000));
+    assert!(matches!(of(&compared, "2%"), Outcome::Above(_)), "{:?}", of(&compared, "2%"));
+    assert_eq!(of(&compared, "20%"), Outcome::Holds);
+}
+
+#[test]
+fn where_names_are_missing_nothing_is_gone_and_no_limit_holds() {
+    let compared = checked(&run(program()), &without_names(run(program())));
+    let verdicts = texts(&compared, "profile-functions", "verdict");
+    assert!(verdicts.iter().all(|words| *words == "undecided: no names in b"), "{verdicts:?}");
+    assert!(texts(&compared, "profile-functions", "change").iter().all(|words| words.is_empty()));
+    assert!(texts(&compared, "profile-functions", "side").iter().all(|words| words.is_empty()));
+    assert!(compared.section("profile-causes").is_none());
+    assert!(matches!(of(&compared, "filter=2%"), Outcome::Nothing(_)));
+    assert_eq!(of(&compared, "2%"), Outcome::Holds, "sums are known");
+}
+
+#[test]
+fn a_limit_on_what_is_gone_holds_nothing() {
+    let mut less = program();
+    less.remove(1);
+    let compared = checked(&run(program()), &run(less));
+    assert!(matches!(of(&compared, "filter=2%"), Outcome::Nothing(_)));
+}
+
+/// Twice the recording is no twice the function.
+#[test]
+fn limits_on_samples_are_limits_on_shares() {
+    let twice = |mut all: Vec<Made>| {
+        all.iter_mut().for_each(|made| made.cycles[0] *= 2);
+        all
+    };
+    let same = checked(&sampled(many(300)), &sampled(twice(many(300))));
+    assert_eq!(of(&same, "a=1%"), Outcome::Holds);
+    assert!(matches!(of(&same, "2%"), Outcome::Nothing(_)), "{:?}", of(&same, "2%"));
+    let more = checked(&sampled(many(300)), &sampled(twice(many(900))));
+    let Outcome::Above(text) = of(&more, "a=20%") else { panic!("{:?}", of(&more, "a=20%")) };
+    assert!(text.contains("a: 7.39 % of the samples -> 19.31 % of the samples"), "{text}");
+}
+
+/// Where the limit is within what the difference may be, it is not exceeded for certain.
+#[test]
+fn a_limit_within_the_bounds_may_be_exceeded() {
+    let modelled = |cycles: i64, high: i64| {
+        let mut all = program();
+        all[1].cycles[0] = cycles;
+        let mut run = run_of(&linked(all), Kind::Modelled { why: "flash".to_owned() });
+        let Content::Profile(profile) = &mut run.sections[0].content else { panic!("a profile") };
+        let values = &mut profile.chains.values[0];
+        (values.low, values.high) = (values.values.clone(), values.values.clone());
+        values.high[1] = high;
+        run
+    };
+    let compared = checked(&modelled(10_000, 10_150), &modelled(10_210, 10_210));
+    assert!(matches!(of(&compared, "filter=0%"), Outcome::Above(_)));
+    assert!(matches!(of(&compared, "filter=2%"), Outcome::MaybeAbove(_)));
+}
+
+#[test]
+fn a_name_that_every_program_has_makes_no_program_the_same() {
+    let others = vec![
+        Made { file: "other.c", ..made("main", 30_000, 1, SUM) },
+        made("poll", 900, 9, LOOP),
+        made("render", 3_000, 3, &[]),
+    ];
+    let mut ours = program();
+    ours[0].code = LOOP;
+    assert!(codes(&checked(&run(ours), &run(others))).contains(&"different-programs"));
+}
+
+#[test]
+fn lines_below_what_was_put_in_are_compared_with_themselves() {
+    let mut later = run(program());
+    let Content::Profile(profile) = &mut later.sections[0].content else { panic!("a profile") };
+    profile.frames.line.iter_mut().for_each(|line| *line = line.map(|line| line + 7));
+    let compared = checked(&run(program()), &later);
+    assert!(compared.section("profile-lines").is_none(), "no line differs");
+}
+
+#[test]
+fn a_side_without_files_is_named() {
+    let mut bare = run(program());
+    let Content::Profile(profile) = &mut bare.sections[0].content else { panic!("a profile") };
+    profile.files.clear();
+    profile.functions.file.fill(None);
+    profile.frames.file.fill(None);
+    assert!(codes(&checked(&run(program()), &bare)).contains(&"no-files"));
+}
+
+#[test]
+fn the_first_column_that_changed_is_what_a_table_says() {
+    let with = |cycles: u64, stack: u64| {
+        let mut run = run(Vec::new());
+        run.sections.clear();
+        let mut table = Table::new(vec![
+            Column::text("benchmark", "benchmark"),
+            Column::figure("cycles", "cycles", Unit::CYCLES),
+            Column::figure("stack", "stack", Unit::BYTES),
+        ]);
+        table.row(["sort/8".into(), cycles.into(), stack.into()]);
+        run.push("benchmarks", "benchmarks", Content::Table(table));
+        run
+    };
+    let said = verdict(&checked(&with(100, 8), &with(150, 16)));
+    assert!(said.contains("cycles of sort/8 100 -> 150"), "{said}");
+    let said = verdict(&checked(&with(100, 8), &with(100, 16)));
+    assert!(said.contains("stack of sort/8 8 -> 16"), "{said}");
+}
+
+#[test]
+fn causes_with_the_most_in_them_keep_their_columns() {
+    let mut other = program();
+    other[1].cycles = [1_300, 90];
+    let compared = checked(&run(program()), &run(other));
+    let table = compared.table("profile-causes").unwrap();
+    let worth = |id: &str| table.column(id).unwrap().worth.unwrap();
+    assert!(worth("execute") > worth("fetch-wait"));
+    assert!(worth("fetch-wait") > worth("rest"));
+}
+
+/// As the loop of an idle thread that does not sleep.
+#[test]
+fn what_has_less_because_another_has_more_is_not_named_first() {
+    let with = |idle: i64, filter: i64| {
+        let mut all = program();
+        (all[1].cycles[0], all[2].cycles[0]) = (filter, idle);
+        run(all)
+    };
+    let said = verdict(&checked(&with(40_000, 1_000), &with(30_900, 10_000)));
+    assert!(said.starts_with("filter: 10 times the cycles"), "{said}");
+    let said = verdict(&checked(&with(40_000, 1_000), &with(10_000, 10_000)));
+    assert!(said.starts_with("sum: 30,000 fewer cycles"), "{said}");
+}
+
+#[test]
+fn worst_cases_are_compared_wherever_they_were() {
+    let with = |cycles: u64, place: &str| {
+        let mut run = run(program());
+        let mut table = Table::new(vec![
+            Column::figure("cycles", "cycles", Unit::CYCLES),
+            Column::figure("at", "at", Unit::NANOSECONDS),
+            Column::text("what", "what"),
+        ]);
+        let what = format!("longest latency of SysTick, interrupted {place}");
+        table.row([cycles.into(), 5_000u64.into(), what.into()]);
+        run.push("worst-cases", "worst cases", Content::Table(table));
+        run
+    };
+    let compared = checked(&with(20, "main"), &with(30, "filter"));
+    let all = figures(&compared);
+    let row = "worst-cases/longest latency of SysTick";
+    assert_eq!(all[&format!("{row}/cycles-difference")].as_f64(), 10.0);
+    assert!(!all.contains_key(&format!("{row}/at-difference")), "moments are no lengths");
+}
+
+/// A recording of the same program has the same shares, whatever it counts.
+#[test]
+fn samples_are_compared_with_cycles_by_shares() {
+    let recorded = |cycles: [i64; 3]| {
+        let mut all = program();
+        all.iter_mut().zip(cycles).for_each(|(made, n)| made.cycles[0] = n);
+        let mut run = sampled(all);
+        let Content::Profile(profile) = &mut run.sections[0].content else { panic!("a profile") };
+        (profile.measures[0].id, profile.measures[0].unit) = ("samples".to_owned(), Unit::SAMPLES);
+        profile.chains.values[0].measure = "samples".to_owned();
+        profile.measures.iter_mut().for_each(|measure| measure.part = None);
+        run
+    };
+    // 46,000 cycles, of which 5,000, 1,000 and 40,000.
+    let compared = checked(&run(program()), &recorded([500, 104, 3_996]));
+    let verdicts = texts(&compared, "profile-shares", "verdict");
+    assert_eq!(verdicts, ["undecided"; 3], "{verdicts:?}");
+    let said = verdict(&compared);
+    assert!(said.starts_with("no function's share differs beyond chance"), "{said}");
+    let compared = checked(&recorded([480, 900, 3_220]), &run(program()));
+    assert_eq!(texts(&compared, "profile-shares", "function")[..2], ["filter", "sum"]);
+    assert!(texts(&compared, "profile-shares", "verdict")[0].starts_with("yes, q"));
+    let said = verdict(&compared);
+    assert!(
+        said.contains("shares: filter has 19.6 % of samples (a), 2.2 % of cycles (b)"),
+        "{said}"
+    );
+    assert_eq!(figures(&compared)["profile-shares/main/share-b"].as_f64(), 5_000.0 / 460.0);
+}
+
+#[test]
+fn what_was_cut_off_is_not_called_the_same() {
+    let mut cut = run(program());
+    cut.sections.clear();
+    cut.findings.push(Finding::new(Severity::Warning, "shortened", "3 rows of each table"));
+    let said = verdict(&checked(&cut, &run(program())));
+    assert!(said.starts_with("functions cannot be compared, for results were cut off"), "{said}");
+}
