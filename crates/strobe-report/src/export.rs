@@ -10,6 +10,7 @@ mod chains;
 mod charts;
 mod chrome;
 mod collapsed;
+mod csv;
 mod ctf;
 mod error;
 mod firefox;
@@ -70,13 +71,15 @@ pub enum Takes {
     Either,
     /// Distributions, values over time, and curves: tables of figures with intervals.
     Figures,
+    /// A profile or, where there is none, a table.
+    Rows,
     /// Whatever there is.
     Anything,
 }
 
 impl Takes {
     fn profile(self) -> bool {
-        matches!(self, Takes::Profile | Takes::Either)
+        matches!(self, Takes::Profile | Takes::Either | Takes::Rows)
     }
 
     fn timeline(self) -> bool {
@@ -113,13 +116,14 @@ impl Output for Vec<u8> {
 }
 
 /// Every format, those of profiles first.
-pub static FORMATS: [&dyn Export; 10] = [
+pub static FORMATS: [&dyn Export; 11] = [
     &pprof::Pprof,
     &collapsed::Collapsed,
     &flame::FlameGraph,
     &speedscope::Speedscope,
     &firefox::Firefox,
     &callgrind::Callgrind,
+    &csv::Csv,
     &chrome::Chrome,
     &ctf::Ctf,
     &charts::Charts,
@@ -226,7 +230,7 @@ mod tests {
         assert_eq!(
             write(&empty, "speedscope", None),
             "speedscope takes a profile or a time line, and the measurement has a table (pins); it \
-             can go to page"
+             can go to csv, page"
         );
         let line = subjects::timeline();
         assert_eq!(

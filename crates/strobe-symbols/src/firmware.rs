@@ -493,6 +493,7 @@ fn section_ranges(elf: &Elf) -> Vec<SectionRange> {
         start: section.address,
         size: section.size,
         has_contents: section.kind != object::elf::SHT_NOBITS,
+        file_offset: section.file_offset,
     });
     let mut ranges: Vec<SectionRange> = range.collect();
     ranges.sort_by_key(|range| range.start);

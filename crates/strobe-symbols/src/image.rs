@@ -86,6 +86,8 @@ pub struct SectionRange {
     pub size: u32,
     /// Whether the file has its bytes; without, it starts as zero (`SHT_NOBITS`).
     pub has_contents: bool,
+    /// Where in the file its bytes begin.
+    pub file_offset: u64,
 }
 
 impl Segment {

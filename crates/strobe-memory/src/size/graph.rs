@@ -51,6 +51,7 @@ impl<'a> Graph<'a> {
                 let mut borders = vec![start, end];
                 borders.extend(Some(stored_end).filter(|at| start < *at && *at < end));
                 borders.extend(regions.borders(&(start..end)));
+                borders.extend(regions.overlay_borders(&(start..end)));
                 borders.sort_unstable();
                 for pair in borders.windows(2) {
                     own[*node] += taken(regions, segment, &(pair[0]..pair[1]));

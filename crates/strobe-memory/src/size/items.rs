@@ -61,6 +61,8 @@ pub(super) struct Bytes {
     pub(super) ram: u64,
     /// Stored elsewhere: EEPROM, fuses.
     pub(super) other: u64,
+    /// Of those in flash and in RAM, what is copied from one to the other.
+    pub(super) copied: u64,
 }
 
 impl Bytes {
@@ -74,6 +76,7 @@ impl std::ops::AddAssign for Bytes {
         self.flash += more.flash;
         self.ram += more.ram;
         self.other += more.other;
+        self.copied += more.copied;
     }
 }
 
@@ -121,6 +124,7 @@ impl Cut<'_> {
         let stored_end = range.start + segment.data().len() as u64;
         let mut borders = vec![range.start, stored_end, range.end];
         borders.extend(self.regions.borders(&range));
+        borders.extend(self.regions.overlay_borders(&range));
         let sections = self.firmware.sections();
         let ends = sections.iter().flat_map(|s| [u64::from(s.start), end(s)]);
         borders.extend(ends.filter(|at| range.contains(at)));
@@ -137,16 +141,34 @@ impl Cut<'_> {
     }
 
     fn run(&self, segment: &Segment, range: Range<u64>) -> Run {
-        let section = self.firmware.sections().iter().position(|section| {
-            u64::from(section.start) <= range.start && range.start < end(section)
-        });
         let offset = range.start - segment.run_range().start;
+        let section = self.section(segment, &range, offset);
         let length = range.end - range.start;
         let is_stored = offset < segment.data().len() as u64;
         let bytes = taken(self.regions, segment, &range);
         let stored = segment.data().get(offset as usize..(offset + length) as usize);
-        let holder = self.holder(&range, section, stored.filter(|_| is_stored));
+        let holder = match self.regions.is_overlaid(range.start) {
+            // Whose symbol an address has depends on what is loaded there.
+            true => Holder::Rest,
+            false => self.holder(&range, section, stored.filter(|_| is_stored)),
+        };
         Run { address: range.start, section, holder, bytes }
+    }
+
+    /// The section of bytes: of several at one address the one that has them in the file.
+    fn section(&self, segment: &Segment, range: &Range<u64>, offset: u64) -> Option<usize> {
+        let file = (segment.file_range().start as u64).saturating_add(offset);
+        let is_at = |section: &SectionRange| {
+            u64::from(section.start) <= range.start && range.start < end(section)
+        };
+        let has = |section: &SectionRange| {
+            let from = section.file_offset;
+            section.has_contents
+                && (from..from.saturating_add(u64::from(section.size))).contains(&file)
+        };
+        let sections = || self.firmware.sections().iter();
+        let found = sections().position(|section| is_at(section) && has(section));
+        found.or_else(|| sections().position(is_at))
     }
 
     fn holder(&self, range: &Range<u64>, section: Option<usize>, stored: Option<&[u8]>) -> Holder {
@@ -196,8 +218,9 @@ pub(super) fn taken(regions: &Regions, segment: &Segment, range: &Range<u64>) ->
             Kind::Ram => {}
         }
     }
-    if regions.kind(range.start) == Kind::Ram {
+    if regions.kind(range.start) == Kind::Ram && !regions.is_taken(segment, range.start) {
         bytes.ram = length;
+        bytes.copied = bytes.flash;
     }
     bytes
 }

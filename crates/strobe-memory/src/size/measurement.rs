@@ -45,7 +45,7 @@ impl<'a> Image<'a> {
         let mut measurement = Measurement::new(subject, instrument(settings), window());
         let mut all = Bytes::default();
         items.iter().for_each(|item| all += item.bytes);
-        totals(&mut measurement, all, items);
+        totals(&mut measurement, all);
         balances(&mut measurement, all, items);
         by_region(&mut measurement, regions, firmware, items);
         by_section(&mut measurement, firmware, items, all);
@@ -128,13 +128,11 @@ fn window() -> Window {
     Window::untimed("an image has no time", Ended::default())
 }
 
-fn totals(measurement: &mut Measurement, all: Bytes, items: &[Item]) {
-    let both = items.iter().filter(|item| item.bytes.flash > 0 && item.bytes.ram > 0);
-    let copied = both.map(|item| item.bytes.flash.min(item.bytes.ram)).sum::<u64>();
+fn totals(measurement: &mut Measurement, all: Bytes) {
     let totals = [
         ("flash", "flash", all.flash),
         ("ram", "RAM", all.ram),
-        ("copied", "copied from flash to RAM, counted in both", copied),
+        ("copied", "copied from flash to RAM, counted in both", all.copied),
         ("other", "elsewhere (EEPROM, fuses)", all.other),
     ];
     for (id, title, bytes) in totals {

@@ -121,6 +121,7 @@ impl<'a> Building<'a> {
                 flash: of(&mut rest.flash),
                 ram: of(&mut rest.ram),
                 other: of(&mut rest.other),
+                copied: of(&mut rest.copied),
             };
             (frame, bytes)
         });

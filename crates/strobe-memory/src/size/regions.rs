@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use strobe_symbols::{Firmware, Machine};
+use strobe_symbols::{Firmware, Machine, Segment};
 
 use super::Settings;
 
@@ -49,6 +49,8 @@ pub(super) struct Regions {
     machine: Machine,
     /// Run-time addresses that are RAM because of what the image does with them.
     used_as_ram: Vec<Range<u64>>,
+    /// Run-time addresses of several segments, as of overlays, with the segments behind the first.
+    overlaid: Vec<(usize, Range<u64>)>,
 }
 
 impl Regions {
@@ -69,7 +71,24 @@ impl Regions {
             }
         }
         let machine = firmware.machine();
-        Regions { known, machine, used_as_ram }
+        Regions { known, machine, used_as_ram, overlaid: overlaid(firmware.segments()) }
+    }
+
+    /// Whether several segments are there at run time, one after the other.
+    pub(super) fn is_overlaid(&self, address: u64) -> bool {
+        self.overlaid.iter().any(|(_, range)| range.contains(&address))
+    }
+
+    /// Whether another segment takes the memory of this one already.
+    pub(super) fn is_taken(&self, segment: &Segment, address: u64) -> bool {
+        let mut own = self.overlaid.iter().filter(|(index, _)| *index == segment.index);
+        own.any(|(_, range)| range.contains(&address))
+    }
+
+    /// Where overlays begin and end within a range.
+    pub(super) fn overlay_borders(&self, within: &Range<u64>) -> impl Iterator<Item = u64> {
+        let ends = self.overlaid.iter().flat_map(|(_, range)| [range.start, range.end]);
+        ends.filter(|at| within.contains(at))
     }
 
     /// What is at an address at run time.
@@ -94,4 +113,19 @@ impl Regions {
         let ends = known.chain(&self.used_as_ram).flat_map(|range| [range.start, range.end]);
         ends.filter(|at| within.contains(at))
     }
+}
+
+/// The addresses of segments that an earlier one has as well.
+fn overlaid(segments: &[Segment]) -> Vec<(usize, Range<u64>)> {
+    let mut found = Vec::new();
+    for (at, segment) in segments.iter().enumerate() {
+        let own = segment.run_range();
+        for other in segments[..at].iter().map(Segment::run_range) {
+            let both = own.start.max(other.start)..own.end.min(other.end);
+            if !both.is_empty() {
+                found.push((segment.index, both));
+            }
+        }
+    }
+    found
 }

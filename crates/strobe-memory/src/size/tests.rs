@@ -208,3 +208,48 @@ proptest! {
         let _ = LinkerMap::parse(&format!("VMA LMA Size Align\n{text}"));
     }
 }
+
+/// Two segments that are loaded to one place in turns, each with a section of its own.
+fn overlays() -> Vec<u8> {
+    let mut elf = ElfBuilder::new();
+    let segment = |at, load, data: &[u8]| Segment {
+        virtual_address: at,
+        physical_address: load,
+        data: data.to_vec(),
+        flags: 5,
+        ..Segment::default()
+    };
+    elf.segment(segment(FLASH, FLASH, &[0x55; 32]));
+    elf.segment(segment(RAM, FLASH + 32, &[1; 24]));
+    elf.segment(segment(RAM, FLASH + 56, &[2; 28]));
+    elf.section(section(".text", TEXT, FLASH, vec![0x55; 32]));
+    elf.function("main", FLASH, 32);
+    elf.build()
+}
+
+/// Both are stored, and their memory is there once.
+#[test]
+fn overlays_take_their_memory_once() {
+    let measurement = measured(overlays(), &Settings::default());
+    let total = |id: &str| measurement.total(id).and_then(|total| total.value()).unwrap().as_u64();
+    assert_eq!((total("flash"), total("ram"), total("copied")), (84, 28, 28));
+}
+
+/// Without section headers and symbols all is one item, and copied is what is stored.
+#[test]
+fn what_is_copied_is_known_without_sections() {
+    let mut elf = ElfBuilder::new();
+    let segment = |at, load, data: &[u8], memory| Segment {
+        virtual_address: at,
+        physical_address: load,
+        data: data.to_vec(),
+        memory_size: Some(memory),
+        flags: 6,
+        ..Segment::default()
+    };
+    elf.segment(segment(FLASH, FLASH, &[0x55; 64], 64));
+    elf.segment(segment(RAM, FLASH + 64, &[7; 8], 108));
+    let measurement = measured(elf.build(), &Settings::default());
+    let total = |id: &str| measurement.total(id).and_then(|total| total.value()).unwrap().as_u64();
+    assert_eq!((total("flash"), total("ram"), total("copied")), (72, 108, 8));
+}

@@ -67,17 +67,20 @@ impl ExportError {
             Takes::Timeline => "a time line",
             Takes::Either => "a profile or a time line",
             Takes::Figures => "distributions, values over time or a curve",
+            Takes::Rows => "a profile or a table",
             Takes::Anything => "any section",
         };
         let wanted = |id: &str| choice.section.as_deref().is_none_or(|wanted| wanted == id);
         let contents = || of.sections.iter().filter(|s| wanted(&s.id)).map(|s| &s.content);
         let profile = contents().any(|content| matches!(content, Content::Profile(_)));
         let timeline = contents().any(|content| matches!(content, Content::Timeline(_)));
+        let table = contents().any(|content| matches!(content, Content::Table(_)));
         let figures = contents().any(super::charts::draws);
         let fits = |takes: Takes| {
             (profile && takes.profile())
                 || (timeline && takes.timeline())
                 || (figures && takes == Takes::Figures)
+                || (table && takes == Takes::Rows)
                 || takes == Takes::Anything
         };
         let fitting = FORMATS.iter().map(|format| format.about());

@@ -238,12 +238,23 @@ impl<'a> Shape<'a> {
         // Rows come with most of what is not idle first: those with none of it are at the end.
         let (busy, idle) = rows.split_at(rows.partition_point(|row| row.sums.busy().value > 0));
         self.rows(&busy.iter().collect::<Vec<_>>(), &mut table);
-        table.rule();
-        let name = if self.has_idle { "busy".to_owned() } else { self.all() };
-        self.sum(&added(busy), &name, Paint::Strong, &mut table);
         if self.has_idle {
+            table.rule();
+            self.sum(&added(busy), "busy", Paint::Strong, &mut table);
             self.remainder(&added(idle), &mut table);
+            return table;
         }
+        // Without them the sums of the other measures would not be all.
+        let is_there = |row: &&Row| row.sums.others.iter().flatten().any(|other| other.value != 0);
+        let others = idle.iter().filter(is_there).count();
+        if others > 0 {
+            let [_, one, several] = noun(self.by);
+            let noun = if others == 1 { one } else { several };
+            let name = format!("{} {noun} with none", grouped(others as u64));
+            self.sum(&added(idle), &name, Paint::Faint, &mut table);
+        }
+        table.rule();
+        self.sum(&added(rows), &self.all(), Paint::Strong, &mut table);
         table
     }
 

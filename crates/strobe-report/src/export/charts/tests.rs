@@ -85,7 +85,7 @@ fn what_cannot_be_drawn_is_refused_with_what_is_there() {
     assert_eq!(
         error.to_string(),
         "charts takes distributions, values over time or a curve, and the measurement has a table \
-         (table); it can go to page"
+         (table); it can go to csv, page"
     );
 }
 

@@ -1,0 +1,218 @@
+//! Comma-separated values (RFC 4180), for spreadsheets and scripts: the rows of a table, or the call
+//! chains of a profile with all its measures.
+//!
+//! Units are in the headings. Where figures of a column are not exact, columns beside it have each
+//! one's trust and bounds; what is unknown is empty.
+
+use std::io::{self, Write};
+
+use strobe_model::measurement::{Cell, Column, Content, Measurement, Profile, Table, Trust, Unit};
+
+use super::chains::Chains;
+use super::{About, Choice, Export, ExportError, Output, Takes};
+
+/// The format.
+pub(super) struct Csv;
+
+impl Export for Csv {
+    fn about(&self) -> About {
+        About {
+            name: "csv",
+            aliases: &[],
+            extension: Some("csv"),
+            takes: Takes::Rows,
+            help: "rows for spreadsheets and scripts: call chains with every measure, or a table \
+                   (--section)",
+        }
+    }
+
+    fn write(
+        &self,
+        measurement: &Measurement,
+        choice: &Choice,
+        out: &mut dyn Output,
+    ) -> Result<(), ExportError> {
+        let (first, then) = (find(measurement, choice, true), find(measurement, choice, false));
+        match first.or(then) {
+            Some(Content::Profile(profile)) => {
+                let chains = Chains::new(profile, choice)?;
+                chain_rows(&chains, profile, out.file("")?)?;
+            }
+            Some(Content::Table(table)) => rows(table, out.file("")?)?,
+            _ => match choice.section.as_deref().filter(|id| measurement.section(id).is_none()) {
+                Some(id) => return Err(ExportError::no_section(id, measurement)),
+                None => {
+                    return Err(ExportError::nothing_to_take(self.about(), measurement, choice));
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+/// The section that was chosen or, of one kind, the first.
+fn find<'a>(measurement: &'a Measurement, choice: &Choice, profile: bool) -> Option<&'a Content> {
+    let wanted = |id: &str| choice.section.as_deref().is_none_or(|wanted| wanted == id);
+    let all = measurement.sections.iter().filter(|section| wanted(&section.id));
+    all.map(|section| &section.content).find(|content| match content {
+        Content::Profile(_) => profile,
+        Content::Table(_) => !profile,
+        _ => false,
+    })
+}
+
+/// A row for each chain, and in all of them together what the profile has.
+fn chain_rows(chains: &Chains, profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    let heads = chains.measures.iter().map(|measure| heading(&measure.id, Some(&measure.unit)));
+    let heads: Vec<String> =
+        ["label", "chain"].map(str::to_owned).into_iter().chain(heads).collect();
+    line(&heads, out)?;
+    for sample in &chains.samples {
+        let label = sample.label.and_then(|label| profile.labels.get(label as usize));
+        let label = label.map_or_else(String::new, |of| format!("{} {}", of.key, of.value));
+        let frames = chains.frames(sample, false);
+        let names: Vec<String> =
+            frames.iter().map(|frame| chains.name(frame.name).replace(';', ":")).collect();
+        let values = sample.values.iter().map(i64::to_string);
+        let cells: Vec<String> = [label, names.join(";")].into_iter().chain(values).collect();
+        line(&cells, out)?;
+    }
+    Ok(())
+}
+
+fn rows(table: &Table, out: &mut dyn Write) -> io::Result<()> {
+    let is_inexact =
+        |column: &Column| column.cells.iter().any(|cell| matches!(cell, Cell::Figure { .. }));
+    let mut heads = Vec::new();
+    for column in &table.columns {
+        heads.push(heading(&column.id, column.unit.as_ref()));
+        if is_inexact(column) {
+            heads.extend(["trust", "low", "high"].map(|of| format!("{} {of}", column.id)));
+        }
+    }
+    line(&heads, out)?;
+    for row in 0..table.len() {
+        let mut cells = Vec::new();
+        for column in &table.columns {
+            let cell = column.cells.get(row).unwrap_or(&Cell::Empty);
+            cells.push(value(cell));
+            if is_inexact(column) {
+                cells.extend(trust(cell));
+            }
+        }
+        line(&cells, out)?;
+    }
+    Ok(())
+}
+
+/// `peak (bytes)`; of counts the name alone.
+fn heading(id: &str, unit: Option<&Unit>) -> String {
+    match unit.filter(|unit| **unit != Unit::COUNT) {
+        Some(unit) => format!("{id} ({unit})"),
+        None => id.to_owned(),
+    }
+}
+
+fn value(cell: &Cell) -> String {
+    match cell {
+        Cell::Empty => String::new(),
+        Cell::Text(text) => text.clone(),
+        Cell::Address(address) => address.to_string(),
+        Cell::Exact(_) | Cell::Figure { .. } => {
+            let number = cell.number().and_then(|number| serde_json::to_string(&number).ok());
+            number.unwrap_or_default()
+        }
+    }
+}
+
+/// How far a figure can be trusted, and its bounds.
+fn trust(cell: &Cell) -> [String; 3] {
+    let (name, bounds) = match cell {
+        Cell::Exact(_) => ("exact", None),
+        Cell::Figure { trust, .. } => (kind(trust), trust.bounds()),
+        Cell::Empty | Cell::Text(_) | Cell::Address(_) => ("", None),
+    };
+    let (low, high) = bounds.unzip();
+    let [low, high] = [low, high].map(|bound| bound.map_or(String::new(), |n| value(&n.into())));
+    [name.to_owned(), low, high]
+}
+
+fn kind(trust: &Trust) -> &'static str {
+    match trust {
+        Trust::Exact => "exact",
+        Trust::Modelled { .. } => "modelled",
+        Trust::Sampled { .. } => "sampled",
+        Trust::Resolution { .. } => "resolution",
+        Trust::AtLeast => "at least",
+        Trust::AtMost => "at most",
+        Trust::Unknown { .. } => "unknown",
+    }
+}
+
+/// One line, ended as RFC 4180 has it in every spreadsheet: quotes around what needs them.
+fn line(cells: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let cells: Vec<String> = cells.iter().map(|cell| quoted(cell)).collect();
+    writeln!(out, "{}", cells.join(","))
+}
+
+/// A cell without control characters, which terminals obey.
+fn quoted(cell: &str) -> String {
+    let plain: String = cell.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match plain.contains([',', '"']) || plain.starts_with(' ') || plain.ends_with(' ') {
+        true => format!("\"{}\"", plain.replace('"', "\"\"")),
+        false => plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use strobe_model::measurement::Quantity;
+
+    use super::super::subjects;
+    use super::*;
+
+    fn written(measurement: &Measurement, section: Option<&str>) -> String {
+        let choice = Choice { section: section.map(str::to_owned), ..Choice::default() };
+        String::from_utf8(subjects::write(&Csv, measurement, &choice)).unwrap()
+    }
+
+    #[test]
+    fn chains_have_every_measure() {
+        let text = written(&subjects::of(subjects::run()), None);
+        let mut lines = text.lines();
+        assert_eq!(
+            lines.next(),
+            Some(
+                "label,chain,cycles (cycles),execute (cycles),asleep (cycles),executions (instructions)"
+            )
+        );
+        assert_eq!(lines.next(), Some("thread main,main,100,100,0,0"));
+        for (at, id) in ["cycles", "execute", "asleep", "executions"].iter().enumerate() {
+            let cell = |line: &str| line.rsplit(',').nth(3 - at).unwrap().parse::<i128>().unwrap();
+            let sum: i128 = text.lines().skip(1).map(cell).sum();
+            assert_eq!(sum, subjects::total(&subjects::run(), id), "{id}");
+        }
+    }
+
+    #[test]
+    fn tables_have_trust_where_it_matters() {
+        let mut table = Table::new(vec![
+            Column::text("name", "name"),
+            Column::figure("n", "n", Unit::COUNT),
+            Column::figure("size", "size", Unit::BYTES),
+        ]);
+        let size = |quantity: Quantity| Cell::from(quantity);
+        table.row(["a, \"b\"".into(), 3u64.into(), size(Quantity::at_least(7_u64, Unit::BYTES))]);
+        table.row(["\u{1b}[1m".into(), Cell::Empty, size(Quantity::unknown(Unit::BYTES, "lost"))]);
+        table.row([Cell::Empty, 4u64.into(), 12u64.into()]);
+        let mut measurement = subjects::of(subjects::run());
+        measurement.push("sizes", "sizes", Content::Table(table));
+        assert_eq!(
+            written(&measurement, Some("sizes")),
+            "name,n,size (bytes),size trust,size low,size high\n\
+             \"a, \"\"b\"\"\",3,7,at least,,\n\
+             \" [1m\",,,unknown,,\n\
+             ,4,12,exact,,\n"
+        );
+    }
+}
