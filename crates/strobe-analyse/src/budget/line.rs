@@ -65,7 +65,8 @@ impl Line {
         }
     }
 
-    /// By how much the figure differs from what it was, as `+1,234 cycles`; nothing where it does not.
+    /// By how much the figure differs from what it was, as `+1,234 cycles`; nothing where it does
+    /// not.
     pub fn change(&self, was: f64) -> Option<String> {
         let by = self.judged.value.value()?.as_f64() - was;
         let sign = if by < 0.0 { '-' } else { '+' };

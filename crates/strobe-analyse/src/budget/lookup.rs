@@ -41,7 +41,8 @@ fn absent(id: &str) -> Option<&'static str> {
         "pins" => "no pulse of a pin was measured",
         "latencies" | "interrupts" => "no interrupt was taken",
         "regions" | "archives" => {
-            "memories and archives are known from the linker's map alone: `size = [\"--map\", FILE]`"
+            "memories and archives are known from the linker's map alone: `size = [\"--map\", \
+             FILE]`"
         }
         _ => return None,
     })

@@ -108,8 +108,8 @@ fn is_change(row: &Row, found: &Found) -> bool {
     if found.sampled || found.is_set() { row.certain.is_known() } else { row.difference() != 0 }
 }
 
-/// The row that changed most; of samples and sets of runs, of those that did beyond chance. What has
-/// less because another one has as much more, as the loop of an idle thread, comes behind that.
+/// The row that changed most; of samples and sets of runs, of those that did beyond chance. What
+/// has less because another one has as much more, as the loop of an idle thread, comes behind that.
 fn top(found: &Found) -> Option<&Row> {
     let mut changed = found.rows.iter().filter(|row| is_change(row, found));
     let first = changed.next()?;
