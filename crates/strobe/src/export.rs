@@ -189,7 +189,9 @@ fn failed(error: ExportError, args: &Args, of: &Measurement) -> anyhow::Error {
         }
         ExportError::NothingToTake { .. } => {
             let how = if of_parts.is_empty() { how_to_time(args, of) } else { of_parts };
-            exit::data(format!("{shown}: {error}{how}"))
+            let text = format!("{shown}: {error}{how}");
+            // An option is missing, and nothing is wrong with the stream.
+            if how.contains("--tick") { exit::usage(text) } else { exit::data(text) }
         }
         _ => exit::data(format!("{shown}: {error}{of_parts}")),
     }

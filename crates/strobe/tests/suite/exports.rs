@@ -284,7 +284,7 @@ fn streams_without_a_clock_have_profiles() {
     let untimed = export(text(&pin), "chrome");
     let errors = String::from_utf8(untimed.stderr).unwrap();
     assert!(errors.contains("--clock and --tick"), "{errors}");
-    assert_eq!(untimed.status.code(), Some(65));
+    assert_eq!(untimed.status.code(), Some(64));
     // What `strobe report` does not take for a stream is none here either.
     let nonsense = directory.path().join("nonsense.bin");
     let bytes: Vec<u8> =

@@ -252,8 +252,8 @@ fn what_does_not_apply_to_a_measurement_is_refused() {
     }
     let ran = strobe(&["compare", text(&path), text(&path), "--until", "5ms"]);
     assert_eq!((ran.code, ran.stderr.contains("--until is for firmware")), (64, true));
-    let arguments = ["pins", &elf, "PA5", "--until", "1ms"];
-    let (pins, _) = written(directory.path(), "pins.measurement", &arguments);
+    let of_pins = ["pins", &elf, "PA5", "--until", "1ms"];
+    let (pins, _) = written(directory.path(), "pins.measurement", &of_pins);
     for options in [&["--by", "line"][..], &["--tree"], &["--treemap"]] {
         let ran = strobe(&[&["report", text(&pins)], options].concat());
         let why = format!("{} is about profiles", options.join(" "));
