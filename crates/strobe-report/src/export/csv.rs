@@ -1,5 +1,5 @@
-//! Comma-separated values (RFC 4180), for spreadsheets and scripts: the rows of a table, or the call
-//! chains of a profile with all its measures.
+//! Comma-separated values (RFC 4180), for spreadsheets and scripts: the rows of a table, or the
+//! call chains of a profile with all its measures.
 //!
 //! Units are in the headings. Where figures of a column are not exact, columns beside it have each
 //! one's trust and bounds; what is unknown is empty.
@@ -183,7 +183,8 @@ mod tests {
         assert_eq!(
             lines.next(),
             Some(
-                "label,chain,cycles (cycles),execute (cycles),asleep (cycles),executions (instructions)"
+                "label,chain,cycles (cycles),execute (cycles),asleep (cycles),\
+                 executions (instructions)"
             )
         );
         assert_eq!(lines.next(), Some("thread main,main,100,100,0,0"));

@@ -181,7 +181,7 @@ impl Heap {
             by_site[site].push(Life { born: since(born), gone: gone.map(since), bytes });
         }
         for (site, lives) in self.all_sites.iter_mut().zip(by_site) {
-            let growth = Growth::of(lives, length(first, last));
+            let growth = Growth::of(lives.into_iter(), length(first, last));
             site.leak = growth.is_leak().then(|| growth.ends());
         }
     }

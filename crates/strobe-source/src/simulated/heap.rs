@@ -102,7 +102,10 @@ pub(super) fn allocated(run: &Run, from: u64, to: u64) -> Option<(u64, u64)> {
     let log = &run.machine.observer().1.0.heap.as_ref()?.log;
     let found = run.allocators.as_ref()?;
     // Samples are no counts.
-    if log.missed > 0 || run.machine.observer().1.0.heap.as_ref()?.filter.is_some() {
+    if log.missed > 0
+        || !found.unseen.is_empty()
+        || run.machine.observer().1.0.heap.as_ref()?.filter.is_some()
+    {
         return None;
     }
     let shadow = replay::replay(found, log);

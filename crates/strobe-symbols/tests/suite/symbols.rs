@@ -294,3 +294,14 @@ fn a_million_lookups_are_answered_in_one_batch() {
     assert_eq!(batch.indices.len(), addresses.len());
     assert!(batch.distinct.len() > 1000, "{} distinct answers", batch.distinct.len());
 }
+
+/// Words of arguments are where the parameters' locations have them when the function begins.
+#[test]
+fn arguments_of_changed_conventions_have_their_registers() {
+    let workshop = Workshop::new();
+    let elf = workshop.assembly("convention.elf", "convention.S");
+    let firmware = Firmware::parse(std::fs::read(elf).expect("the file")).expect("an ELF file");
+    let moved = firmware.symbol("moved").expect("a function").address;
+    let found: Vec<_> = firmware.changed_conventions().into_iter().collect();
+    assert_eq!(found, [(moved & !1, vec![None, Some(0), Some(1), Some(2)])]);
+}

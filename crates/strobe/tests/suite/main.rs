@@ -36,6 +36,7 @@ mod founding;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod heap;
+mod heap_built;
 mod history;
 mod kit;
 mod kit_heap;

@@ -1,13 +1,16 @@
 //! Memory allocators as data: a table of their functions by name, and which of them a firmware has.
 
+mod names;
 mod table;
+mod unseen;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use strobe_sim::device::Size;
 use strobe_sim::observe::heap::{Entry, Inside, PoolRule, UsableRule};
-use strobe_symbols::{Firmware, Machine};
+use strobe_symbols::{Firmware, Machine, Step};
 
+use self::names::Names;
 pub use self::table::Allocators;
 use self::table::{Allocator, Arena, Function, Usable};
 
@@ -48,6 +51,13 @@ pub enum Role {
         /// Bytes.
         by: u8,
     },
+    /// Is given memory to allocate from.
+    Give {
+        /// Its address.
+        memory: u8,
+        /// Bytes.
+        size: u8,
+    },
     /// Reads or writes the allocator's own structures: statistics, walks, initialisation.
     Own,
     /// Passes on what it is asked for; never among the calls that were seen.
@@ -55,9 +65,36 @@ pub enum Role {
 }
 
 impl Role {
+    /// Whether it neither allocates nor frees.
+    pub fn is_upkeep(self) -> bool {
+        matches!(self, Role::Grow { .. } | Role::Give { .. } | Role::Own)
+    }
+
     /// Whether it is one of those that allocate.
     pub fn allocates(self) -> bool {
         matches!(self, Role::Allocate { .. } | Role::Reallocate { .. })
+    }
+
+    /// The same where the words of the arguments are in other registers; none where one that
+    /// matters is in none.
+    fn moved(self, words: &[Option<u8>]) -> Option<Role> {
+        let at = |word: u8| words.get(usize::from(word)).copied().flatten().filter(|at| *at < 4);
+        let maybe = |word: Option<u8>| match word {
+            None => Some(None),
+            Some(word) => at(word).map(Some),
+        };
+        Some(match self {
+            Role::Allocate { size, count } => {
+                Role::Allocate { size: maybe(size)?, count: maybe(count)? }
+            }
+            Role::Free { pointer, adds } => Role::Free { pointer: at(pointer)?, adds },
+            Role::Reallocate { pointer, size, count } => {
+                Role::Reallocate { pointer: at(pointer)?, size: at(size)?, count: maybe(count)? }
+            }
+            Role::Grow { by } => Role::Grow { by: at(by)? },
+            Role::Give { memory, size } => Role::Give { memory: at(memory)?, size: at(size)? },
+            Role::Own | Role::Passes => self,
+        })
     }
 
     /// The argument that points to the block that is freed or resized.
@@ -75,7 +112,7 @@ impl Role {
             _ if out.is_some() => Inside::Kept,
             Role::Allocate { .. } | Role::Reallocate { .. } => Inside::Makes,
             Role::Free { .. } => Inside::Frees,
-            Role::Grow { .. } | Role::Own | Role::Passes => Inside::Kept,
+            Role::Grow { .. } | Role::Give { .. } | Role::Own | Role::Passes => Inside::Kept,
         }
     }
 }
@@ -96,8 +133,10 @@ pub struct Known {
 pub enum Area {
     /// From an address to another one, from the beginning.
     Fixed(u32, u32),
-    /// What was taken from the system.
-    Grown,
+    /// What was taken from the system, or what the heap of that index was given.
+    Grown(usize),
+    /// From an address to the end of the last block: the allocator keeps nothing above it.
+    Reaching(u32),
     /// Nobody knows.
     Unknown(String),
 }
@@ -128,6 +167,8 @@ pub struct Found {
     pub functions: Vec<Known>,
     /// Where they begin.
     pub entries: Vec<Entry>,
+    /// Where functions of theirs are without a call that could be seen, in words.
+    pub unseen: Vec<String>,
     /// What pointers are relative to.
     pub base: u32,
     /// Bits of a pointer and of a size.
@@ -171,10 +212,20 @@ pub fn find(firmware: &Firmware, own: Option<&Allocators>, checks: bool) -> Resu
             add(firmware, &names, allocator, functions, &mut taken, &mut found);
         }
     }
-    match found.functions.iter().any(|known| known.role.allocates()) {
-        true => Ok(found),
-        false => Err(nothing(firmware, &tables)),
+    let unseen = unseen::unseen(firmware, &found, &names::wanted(&tables, &names));
+    if found.functions.iter().any(|known| known.role.allocates()) {
+        found.unseen.extend(unseen);
+        return Ok(found);
     }
+    let unseen = [found.unseen, unseen].concat();
+    Err(match unseen.is_empty() {
+        true => nothing(firmware, &tables),
+        false => format!(
+            "no call of an allocator is to be seen: {}. Compile the allocator's file without \
+             -flto, or its functions as __attribute__((noinline, noclone))",
+            unseen.join("; ")
+        ),
+    })
 }
 
 /// Adds an allocator, if the firmware has it.
@@ -186,19 +237,34 @@ fn add<'a>(
     taken: &mut HashSet<u32>,
     found: &mut Found,
 ) {
-    let is_there = |name: &String| firmware.symbol(name).is_ok() || names.has(name);
-    if !allocator.needs.is_empty() && !allocator.needs.iter().any(is_there) {
+    if !allocator.needs.is_empty() && !allocator.needs.iter().any(|name| names.is_there(name)) {
         return;
     }
     let usable = allocator.usable.as_ref().map(|usable| rule(usable, found.base));
     let mut any = false;
     for function in functions {
-        let Ok(role) = function.role() else { continue };
+        let Ok(mut role) = function.role() else { continue };
+        if let (Some(at), Role::Allocate { size, .. }) = (function.layout, &mut role)
+            && size_is_first(firmware)
+        {
+            *size = Some(at);
+        }
         for (name, address) in function.names.iter().flat_map(|name| names.find(name)) {
             if !taken.insert(address) {
                 continue;
             }
-            any |= !matches!(role, Role::Own | Role::Passes);
+            let role = match names.conventions.get(&address) {
+                None => role,
+                // Pointers that the table has besides are not followed.
+                Some(words) => match role.moved(words).filter(|_| function.out.is_none()) {
+                    Some(role) => role,
+                    None => {
+                        found.unseen.push(format!("{name} takes its arguments in ways of its own"));
+                        continue;
+                    }
+                },
+            };
+            any |= !matches!(role, Role::Own | Role::Passes | Role::Give { .. });
             let heap = found.heaps.len();
             found.functions.push(Known { name, heap, role });
             let usable = usable.filter(|_| role.allocates());
@@ -213,12 +279,26 @@ fn add<'a>(
         found.heaps.push(Heap {
             name: allocator.name.clone(),
             header: allocator.header,
-            area: area(firmware, &allocator.arena),
+            area: area(firmware, &allocator.arena, found.heaps.len()),
             knows_usable: usable.is_some(),
             collects: allocator.collects,
             least_free: least_free(firmware, allocator),
         });
     }
+}
+
+/// Whether the size comes first in a Rust `Layout`, which is passed as two arguments in the order
+/// of its fields. That order is the compiler's choice; all of today's put the alignment first.
+fn size_is_first(firmware: &Firmware) -> bool {
+    let types = firmware.types();
+    let Ok(layout) = types.named("Layout") else { return false };
+    let at = |member: &str| match types.member(layout, member).ok()?.steps.as_slice() {
+        [] => Some(0),
+        [Step::Add(at)] => Some(*at),
+        _ => None,
+    };
+    let align = at("align").or_else(|| at("align_"));
+    at("size").or_else(|| at("size_")).zip(align).is_some_and(|(size, align)| size < align)
 }
 
 fn rule(usable: &Usable, base: u32) -> UsableRule {
@@ -237,7 +317,7 @@ fn pool((argument, at): (u8, u32), found: &Found) -> PoolRule {
     PoolRule { argument, mask: found.mask, base: found.base, at, size }
 }
 
-fn area(firmware: &Firmware, arena: &Arena) -> Area {
+fn area(firmware: &Firmware, arena: &Arena, heap: usize) -> Area {
     let address = |name: &Option<String>| Some(firmware.symbol(name.as_ref()?).ok()?.address);
     if let Some(name) = &arena.variable {
         let symbol = firmware.data_symbols().iter().find(|s| s.name == *name && s.size > 0);
@@ -248,7 +328,8 @@ fn area(firmware: &Firmware, arena: &Arena) -> Area {
     }
     match (address(&arena.begin), address(&arena.end)) {
         (Some(begin), Some(end)) if begin < end => Area::Fixed(begin, end),
-        _ if arena.grows => Area::Grown,
+        (Some(begin), None) if arena.reaches => Area::Reaching(begin),
+        _ if arena.grows => Area::Grown(heap),
         _ => Area::Unknown("the table of allocators does not say where its memory is".to_owned()),
     }
 }
@@ -261,46 +342,6 @@ fn least_free(firmware: &Firmware, allocator: &Allocator) -> Option<(u32, u32)> 
     let (whole, _) = variable(allocator.arena.variable.as_deref()?)?;
     let (_, address) = variable(allocator.least_free.as_deref()?)?;
     Some((whole, address))
-}
-
-/// Functions by linkage name.
-struct Names<'a> {
-    by_name: HashMap<&'a str, Vec<u32>>,
-}
-
-impl<'a> Names<'a> {
-    fn new(firmware: &'a Firmware) -> Self {
-        let mut by_name: HashMap<&str, Vec<u32>> = HashMap::new();
-        for function in firmware.functions() {
-            for name in function.linkage_names() {
-                // What link-time optimisation makes local is the same function.
-                let name = name.split_once(".lto_priv").map_or(name, |(bare, _)| bare);
-                let starts = by_name.entry(name).or_default();
-                if !starts.contains(&function.start) {
-                    starts.push(function.start);
-                }
-            }
-        }
-        Names { by_name }
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.by_name.contains_key(name)
-    }
-
-    /// Functions of that name with their addresses.
-    fn find(&self, name: &str) -> Vec<(String, u32)> {
-        let shown = |name: &str, starts: &[u32]| {
-            starts.iter().map(|start| (name.to_owned(), *start)).collect::<Vec<_>>()
-        };
-        let Some(end) = name.strip_prefix('*') else {
-            return self.by_name.get(name).map(|s| shown(name, s)).unwrap_or_default();
-        };
-        let matches = self.by_name.iter().filter(|(name, _)| name.ends_with(end));
-        let mut all: Vec<_> = matches.flat_map(|(_, starts)| shown(end, starts)).collect();
-        all.sort_by_key(|(_, start)| *start);
-        all
-    }
 }
 
 /// Why nothing can be seen.

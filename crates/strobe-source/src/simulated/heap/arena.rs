@@ -70,7 +70,7 @@ pub fn courses(found: &Found, shadow: &Shadow) -> Vec<Course> {
         let mut blocks = shadow.blocks.iter().filter(|block| members.contains(&block.heap));
         let shows = match area {
             Area::Unknown(_) => blocks.any(is_elsewhere),
-            Area::Fixed(..) | Area::Grown => blocks.next().is_some(),
+            Area::Fixed(..) | Area::Grown(_) | Area::Reaching(_) => blocks.next().is_some(),
         };
         if !shows {
             continue;
@@ -78,11 +78,13 @@ pub fn courses(found: &Found, shadow: &Shadow) -> Vec<Course> {
         let mut names: Vec<&str> = members.iter().map(|&i| found.heaps[i].name.as_str()).collect();
         names.dedup();
         let name = names.join(", ");
-        let nothing = *area == Area::Grown && shadow.grown.is_empty();
+        let nothing =
+            matches!(area, Area::Grown(_)) && memory(shadow, area, u32::MAX, found.base).is_empty();
         out.push(match area {
             Area::Unknown(why) => Course { name, unknown: Some(why.clone()), ..Course::default() },
             _ if nothing => {
-                let why = "no call of sbrk was seen".to_owned();
+                let why = "no call was seen that takes memory from the system, or gives it any";
+                let why = why.to_owned();
                 Course { name, unknown: Some(why), ..Course::default() }
             }
             _ => Course { name, samples: samples(found, shadow, area), unknown: None },
@@ -130,8 +132,12 @@ fn samples(found: &Found, shadow: &Shadow, area: &Area) -> Vec<Sample> {
                 }
             }
         }
-        let memory = memory(shadow, area, order, found.base);
+        let mut memory = memory(shadow, area, order, found.base);
         let blocks = live.values().filter_map(|&i| shadow.blocks.get(i as usize));
+        if let Area::Reaching(begin) = *area {
+            let last = blocks.clone().map(|block| span(block, found.base).1).max();
+            memory = vec![(begin, last.unwrap_or(begin).max(begin))];
+        }
         let cycle = cycle_of(shadow, order);
         out.push(Sample { cycle, order, ..sample(&memory, blocks, header, found.base) });
     }
@@ -146,19 +152,20 @@ fn cycle_of(shadow: &Shadow, order: u32) -> u64 {
 
 /// Ranges of memory, sorted and apart.
 fn memory(shadow: &Shadow, area: &Area, order: u32, base: u32) -> Vec<(u32, u32)> {
-    match *area {
+    let own = match *area {
         Area::Fixed(begin, end) => return vec![(begin, end)],
+        Area::Reaching(begin) => return vec![(begin, u32::MAX)],
         Area::Unknown(_) => return Vec::new(),
-        Area::Grown => {}
-    }
+        Area::Grown(heap) => heap,
+    };
     let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for &(_, at, begin, end) in &shadow.grown {
-        if at > order {
-            break;
-        }
-        match (begin, end) {
-            (0, 0) => ranges.clear(),
-            _ => ranges.push((begin.wrapping_add(base), end.wrapping_add(base))),
+    for grown in shadow.grown.iter().take_while(|grown| grown.order <= order) {
+        match grown.heap {
+            None => ranges.clear(),
+            Some(heap) if heap == own => {
+                ranges.push((grown.begin.wrapping_add(base), grown.end.wrapping_add(base)));
+            }
+            Some(_) => {}
         }
     }
     ranges.sort_unstable();
@@ -172,6 +179,12 @@ fn memory(shadow: &Shadow, area: &Area, order: u32, base: u32) -> Vec<(u32, u32)
     out
 }
 
+/// A block's memory, without its header.
+fn span(block: &Block, base: u32) -> (u32, u32) {
+    let begin = block.pointer.wrapping_add(base);
+    (begin, begin.saturating_add(block.usable.unwrap_or(block.size)))
+}
+
 fn sample<'a>(
     memory: &[(u32, u32)],
     blocks: impl Iterator<Item = &'a Block>,
@@ -180,8 +193,7 @@ fn sample<'a>(
 ) -> Sample {
     let mut sample = Sample::default();
     let mut blocks = blocks.map(|block| {
-        let begin = block.pointer.wrapping_add(base);
-        let end = begin.saturating_add(block.usable.unwrap_or(block.size));
+        let (begin, end) = span(block, base);
         (begin.saturating_sub(header), end)
     });
     let mut next = blocks.next();

@@ -18,10 +18,10 @@ use strobe_sim::observe::schedule::Who;
 
 use super::allocators::{Area, Found, Role};
 use super::bytes::{Byte, Bytes};
-use super::replay::{Change, Replay};
+use super::replay::{Change, Grown, Replay};
 
-/// Places with a fault that are kept.
-const MOST_FAULTS: usize = 256;
+/// Instructions and call chains with a fault that are kept.
+const MOST_FAULTS: usize = 1024;
 
 /// Accesses within which what was read is stored elsewhere by the same function, if it is only
 /// copied: compilers load four words at a time and then store them.
@@ -29,6 +29,9 @@ const COPY_WITHIN: u64 = 8;
 
 /// Behind the end of what was taken from the system: so many bytes are nobody's.
 const BEHIND_END: u32 = 32;
+
+/// Bytes behind a block in which an access is its overrun rather than one to what was freed there.
+const JUST_BEHIND: u32 = 16;
 
 /// Registers that one instruction loads, from which on that is no use of each value.
 const SEVERAL: u64 = 3;
@@ -47,7 +50,7 @@ pub enum FaultKind {
     Unwritten,
 }
 
-/// Accesses of one kind by one instruction.
+/// Accesses of one kind by one instruction of one call chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
     /// What is wrong.
@@ -104,7 +107,8 @@ pub struct Inspection {
     /// Words that the instruction under way has loaded one after the other.
     run: u64,
     faults: Vec<Fault>,
-    by_place: HashMap<(FaultKind, u32), usize>,
+    /// By kind, instruction and call chain.
+    by_place: HashMap<(FaultKind, u32, u32), usize>,
     /// Accesses that must not be, at further places.
     pub more: u64,
     /// Whose call chain comes next.
@@ -113,7 +117,7 @@ pub struct Inspection {
 
 #[derive(Debug, Clone, Copy)]
 enum Next {
-    Fault(usize),
+    Fault(Fault),
     Pending,
 }
 
@@ -193,7 +197,8 @@ impl Inspection {
             let written = cleared
                 || match old.get(at) {
                     Some(&written) => written,
-                    None => filled.iter().any(|range| range.contains(&address)),
+                    // What resizing writes behind the old bytes is what it has found there.
+                    None => from.is_none() && filled.iter().any(|range| range.contains(&address)),
                 };
             let flags = Byte::LIVE | if written { Byte::WRITTEN } else { 0 };
             *self.bytes.at(address) = Byte::of(block, flags);
@@ -295,7 +300,11 @@ impl Inspection {
         let first = |flags: u32| bytes.iter().find(|byte| byte.is(flags));
         let is_inside = bytes.iter().any(|byte| byte.is(Byte::LIVE));
         if let Some(freed) = first(Byte::FREED).filter(|_| access.write || !is_inside) {
-            return Some((FaultKind::AfterFree, freed.block()));
+            let freed = freed.block();
+            return Some(match freed.and_then(|freed| self.overrun(access, freed)) {
+                Some(live) => (FaultKind::OutOfBounds, Some(live)),
+                None => (FaultKind::AfterFree, freed),
+            });
         }
         let beside = first(Byte::EDGE | Byte::GAP);
         if let Some(beside) = beside
@@ -314,6 +323,18 @@ impl Inspection {
         None
     }
 
+    /// The live block over whose end an access to a freed block's memory runs: it ends right there,
+    /// and the freed one has lost its begin to another, so that few pointers to it can be left.
+    fn overrun(&self, access: &Access, freed: u32) -> Option<u32> {
+        let begin = self.bytes.get(self.range(freed).start);
+        if begin.is(Byte::FREED) && begin.block() == Some(freed) {
+            return None;
+        }
+        let live = self.replay.block_before(access.address.wrapping_sub(self.found.base))?;
+        let behind = access.address.checked_sub(self.range(live).end)?;
+        (behind < JUST_BEHIND).then_some(live)
+    }
+
     /// Follows loads of several registers by one instruction: a word a cycle.
     fn follow(&mut self, access: &Access) {
         let goes_on = self.last.is_some_and(|last| {
@@ -327,20 +348,17 @@ impl Inspection {
         }
     }
 
-    /// Notes a fault, and returns whether its call chain is wanted.
-    fn note(&mut self, fault: Fault) -> Option<usize> {
-        let place = (fault.kind, fault.access.pc);
+    /// Notes a fault with its call chain.
+    fn note(&mut self, fault: Fault) {
+        let place = (fault.kind, fault.access.pc, fault.chain);
         if let Some(&known) = self.by_place.get(&place) {
             self.faults[known].count += fault.count;
-            return None;
-        }
-        if self.faults.len() >= MOST_FAULTS {
+        } else if self.faults.len() >= MOST_FAULTS {
             self.more += fault.count;
-            return None;
+        } else {
+            self.by_place.insert(place, self.faults.len());
+            self.faults.push(fault);
         }
-        self.by_place.insert(place, self.faults.len());
-        self.faults.push(fault);
-        Some(self.faults.len() - 1)
     }
 
     /// What was read and not copied since is used, as soon as the function goes on elsewhere.
@@ -354,9 +372,7 @@ impl Inspection {
         let (over, rest) = self.pending.drain(..).partition(is_over);
         self.pending = rest;
         let over: VecDeque<Pending> = over;
-        over.into_iter().for_each(|old| {
-            self.note(old.fault);
-        });
+        over.into_iter().for_each(|old| self.note(old.fault));
     }
 
     /// A store of what was read just before is a copy: what it is of stays to be known.
@@ -423,13 +439,15 @@ impl Inspector for Inspection {
     fn moment(&mut self, moment: Moment, call: &Call) {
         let grown = self.replay.shadow().grown.len();
         self.replay.moment(moment, call);
-        if let Some(&(_, _, begin, end)) = self.replay.shadow().grown.get(grown) {
+        if let Some(&Grown { begin, end, .. }) = self.replay.shadow().grown.get(grown) {
             let base = self.found.base;
             let (begin, end) = (begin.wrapping_add(base), end.wrapping_add(base));
-            match call.outer {
-                Some(_) => self.gaps(begin..end.saturating_add(BEHIND_END)),
+            let known = self.found.functions.get(call.function as usize);
+            match (known.map(|known| known.role), call.outer) {
+                (Some(Role::Give { .. }), _) => self.gaps(begin..end),
+                (_, Some(_)) => self.gaps(begin..end.saturating_add(BEHIND_END)),
                 // Memory that the firmware itself has taken is its own.
-                None => self.leave(begin..end),
+                (_, None) => self.leave(begin..end),
             }
         }
         let filled = match moment {
@@ -491,23 +509,25 @@ impl Inspector for Inspection {
         if kind == FaultKind::Unwritten && self.run >= SEVERAL {
             return false;
         }
-        if kind == FaultKind::Unwritten {
-            self.pending.push_back(Pending { at: self.seen, node, fault });
-            self.next = Some(Next::Pending);
-            return !self.by_place.contains_key(&(kind, access.pc));
-        }
-        self.next = self.note(fault).map(Next::Fault);
-        self.next.is_some()
+        self.next = Some(match kind {
+            FaultKind::Unwritten => {
+                self.pending.push_back(Pending { at: self.seen, node, fault });
+                Next::Pending
+            }
+            FaultKind::AfterFree | FaultKind::OutOfBounds => Next::Fault(fault),
+        });
+        true
     }
 
     fn chain(&mut self, chain: u32) {
-        let fault = match self.next.take() {
-            Some(Next::Fault(at)) => self.faults.get_mut(at),
-            Some(Next::Pending) => self.pending.back_mut().map(|pending| &mut pending.fault),
-            None => None,
-        };
-        if let Some(fault) = fault {
-            fault.chain = chain;
+        match self.next.take() {
+            Some(Next::Fault(fault)) => self.note(Fault { chain, ..fault }),
+            Some(Next::Pending) => {
+                if let Some(pending) = self.pending.back_mut() {
+                    pending.fault.chain = chain;
+                }
+            }
+            None => {}
         }
     }
 }

@@ -34,6 +34,8 @@ use sites::Sites;
 const MISSED: &str = "calls of the allocators are missing: there were too many, or a stack was too \
                       deep to follow";
 
+const NOT_SEEN: &str = "calls of the allocators are missing where the compiler has left none";
+
 /// All there is to measure heaps by.
 pub(super) struct Seen<'a> {
     pub firmware: &'a Firmware,
@@ -89,8 +91,17 @@ impl Seen<'_> {
         Some(self.call(block.made_by)?.who)
     }
 
+    /// Whether every call was seen.
     fn is_whole(&self) -> bool {
-        self.log.missed == 0
+        self.log.missed == 0 && self.found.unseen.is_empty()
+    }
+
+    /// Why calls are missing.
+    fn missed(&self) -> String {
+        match self.found.unseen.as_slice() {
+            [] => MISSED.to_owned(),
+            all => format!("{NOT_SEEN}: {}", all.join("; ")),
+        }
     }
 
     /// A count that may be more where calls, or the sizes of blocks, are missing.
@@ -126,7 +137,7 @@ impl Seen<'_> {
     fn level(&self, n: u64, unit: Unit) -> Quantity {
         let has_unknown = unit == Unit::BYTES && !self.unsized_functions().is_empty();
         match (self.is_whole(), self.collects(), has_unknown) {
-            (false, ..) => Quantity::unknown(unit, MISSED),
+            (false, ..) => Quantity::unknown(unit, self.missed()),
             (true, false, false) => Quantity::exact(n, unit),
             (true, false, true) => Quantity::at_least(n, unit),
             (true, true, true) => Quantity::unknown(unit, "blocks of unknown size, and collected"),
@@ -139,7 +150,7 @@ impl Seen<'_> {
     fn known(&self, n: u64, unit: Unit) -> Quantity {
         match self.is_whole() {
             true => Quantity::exact(n, unit),
-            false => Quantity::unknown(unit, MISSED),
+            false => Quantity::unknown(unit, self.missed()),
         }
     }
 }
@@ -286,7 +297,7 @@ fn balances(seen: &Seen, fates: &Fates, out: &mut Heaps) {
     let Fates { all, freed, live, reset, replaced, collected } = *fates;
     let lost = || match seen.is_whole() {
         true => Loss::Known(0),
-        false => Loss::Unknown(MISSED.to_owned()),
+        false => Loss::Unknown(seen.missed()),
     };
     let kinds: [(&str, Unit, Part); 2] = [
         ("heap bytes", Unit::BYTES, |amount| amount.bytes),

@@ -88,6 +88,8 @@ pub enum MisuseKind {
     Mismatch,
     /// A new block overlaps one that has not been freed.
     Overlap,
+    /// The size is more than there are addresses, and the allocator has not noticed.
+    Wraps,
     /// Called by an interrupt's handler.
     InHandler,
 }
@@ -116,6 +118,19 @@ pub struct Level {
     pub blocks: u64,
 }
 
+/// Memory that a heap has got, from the system or whoever calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grown {
+    /// The number of the moment.
+    pub order: u32,
+    /// Its first address.
+    pub begin: u32,
+    /// The address behind it.
+    pub end: u32,
+    /// The heap; none: the chip was reset, and none has any.
+    pub heap: Option<usize>,
+}
+
 /// All that became of the heaps.
 #[derive(Debug, Clone, Default)]
 pub struct Shadow {
@@ -141,8 +156,8 @@ pub struct Shadow {
     pub nested: u64,
     /// Calls that count, by function.
     pub calls: Vec<u64>,
-    /// Memory taken from the system: (cycle, order, begin, end).
-    pub grown: Vec<(u64, u32, u32, u32)>,
+    /// Memory that heaps have got.
+    pub grown: Vec<Grown>,
     /// The last moment's number.
     pub moments: u32,
 }
@@ -285,7 +300,7 @@ impl Replay {
         self.now.cycle = call.begin;
         let Some(role) = self.role(call) else { return };
         if call.outer.is_some() {
-            self.out.nested += u64::from(!matches!(role, Role::Grow { .. } | Role::Own));
+            self.out.nested += u64::from(!role.is_upkeep());
             if let Role::Free { pointer, .. } = role {
                 self.inner_free(index, self.argument(call, pointer));
             }
@@ -294,7 +309,7 @@ impl Replay {
         if let Some(calls) = self.out.calls.get_mut(call.function as usize) {
             *calls += 1;
         }
-        if matches!(call.who, Who::Handler(_)) && !matches!(role, Role::Grow { .. } | Role::Own) {
+        if matches!(call.who, Who::Handler(_)) && !role.is_upkeep() {
             self.misuse(MisuseKind::InHandler, index, 0, None);
         }
         match role {
@@ -315,7 +330,8 @@ impl Replay {
                     self.resizing.insert(index, block);
                 }
             }
-            Role::Allocate { .. } | Role::Grow { .. } | Role::Own | Role::Passes => {}
+            Role::Allocate { .. } | Role::Passes => {}
+            Role::Grow { .. } | Role::Give { .. } | Role::Own => {}
         }
     }
 
@@ -374,7 +390,11 @@ impl Replay {
         let Some(role) = self.role(call) else { return };
         let is_inner = call.outer.is_some();
         match role {
-            Role::Grow { by } => self.grow(result, call.arguments[usize::from(by & 3)]),
+            Role::Grow { by } => self.grow(call, result, call.arguments[usize::from(by & 3)]),
+            Role::Give { memory, size } => {
+                let begin = self.argument(call, memory);
+                self.get(call, begin, begin.saturating_add(self.argument(call, size)));
+            }
             _ if is_inner => {
                 if let Some(usable) = usable {
                     self.inner.insert(result, usable);
@@ -446,6 +466,9 @@ impl Replay {
             }
             return;
         }
+        if size.is_none() {
+            self.misuse(MisuseKind::Wraps, index, result, None);
+        }
         let size = size.unwrap_or(0);
         let heap = self.heap(call);
         self.make_room(index, heap, result, size);
@@ -494,7 +517,7 @@ impl Replay {
         }
     }
 
-    fn grow(&mut self, result: u32, by: u32) {
+    fn grow(&mut self, call: &Call, result: u32, by: u32) {
         let by = match self.found.mask {
             0xffff => i32::from(by as u16 as i16),
             _ => by as i32,
@@ -502,8 +525,18 @@ impl Replay {
         // -1 is no memory.
         if result != self.found.mask && by != 0 {
             let end = result.saturating_add_signed(by);
-            let (cycle, order) = (self.now.cycle, self.now.order);
-            self.out.grown.push((cycle, order, result.min(end), result.max(end)));
+            self.get(call, result.min(end), result.max(end));
+        }
+    }
+
+    /// A heap has got memory. What a function that it was given to has passed on to another one,
+    /// without its own structures, is it.
+    fn get(&mut self, call: &Call, begin: u32, end: u32) {
+        let heap = self.heap(call);
+        let since_reset = self.out.grown.iter().rev().take_while(|known| known.heap.is_some());
+        let mut own = since_reset.filter(|known| known.heap == Some(heap));
+        if begin < end && !own.any(|known| begin <= known.begin && known.end <= end) {
+            self.out.grown.push(Grown { order: self.now.order, begin, end, heap: Some(heap) });
         }
     }
 
@@ -541,7 +574,7 @@ impl Replay {
         all.sort_unstable();
         all.into_iter().for_each(|block| self.die(block, How::Reset, None));
         self.last.clear();
-        self.out.grown.push((cycle, self.now.order, 0, 0));
+        self.out.grown.push(Grown { order: self.now.order, begin: 0, end: 0, heap: None });
     }
 
     fn level(&mut self) {

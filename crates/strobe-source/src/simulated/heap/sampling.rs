@@ -97,7 +97,7 @@ impl Filter for Sampler {
                 }
                 halves.frees || halves.allocates
             }
-            Some(Role::Grow { .. } | Role::Own | Role::Passes) | None => false,
+            Some(Role::Grow { .. } | Role::Give { .. } | Role::Own | Role::Passes) | None => false,
         }
     }
 

@@ -18,7 +18,7 @@ fn found() -> Found {
         heaps: vec![Heap {
             name: "malloc".to_owned(),
             header: 4,
-            area: Area::Grown,
+            area: Area::Grown(0),
             knows_usable: false,
             collects: false,
             least_free: None,
@@ -31,6 +31,7 @@ fn found() -> Found {
             known("sbrk", Role::Grow { by: 0 }),
         ],
         entries: Vec::new(),
+        unseen: Vec::new(),
         base: 0,
         mask: u32::MAX,
     }

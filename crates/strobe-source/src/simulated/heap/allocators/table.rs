@@ -56,13 +56,20 @@ pub(super) struct Function {
     pub(super) alignment: Option<u8>,
     pub(super) out: Option<u8>,
     pub(super) grows: Option<u8>,
+    /// The argument that points to memory that the allocator is given, of `size` bytes.
+    pub(super) memory: Option<u8>,
     /// The argument that points to a pool, all of whose blocks are of one size.
     pub(super) pool: Option<u8>,
     /// Where in the pool's structure that size is.
     pub(super) at: Option<u32>,
+    /// The first of the two arguments that are a Rust `Layout`: size and alignment.
+    pub(super) layout: Option<u8>,
     /// What it frees may be memory that was never allocated: it adds that to the pool.
     #[serde(default)]
     pub(super) adds: bool,
+    /// It does nothing but call others of the table: inlined, it hides nothing.
+    #[serde(default)]
+    pub(super) wraps: bool,
     #[serde(default)]
     pub(super) own: bool,
     #[serde(default)]
@@ -95,9 +102,12 @@ pub(super) struct Arena {
     /// Symbols at its begin and end.
     pub(super) begin: Option<String>,
     pub(super) end: Option<String>,
-    /// What its function that `grows` has returned.
+    /// What its function that `grows` has returned, and what others have brought as `memory`.
     #[serde(default)]
     pub(super) grows: bool,
+    /// From `begin` to the end of the last block.
+    #[serde(default)]
+    pub(super) reaches: bool,
 }
 
 impl Allocators {
@@ -154,11 +164,17 @@ impl Allocators {
 impl Function {
     /// What it does.
     pub(super) fn role(&self) -> Result<Role, String> {
-        let Function { size, count, pointer, alignment, out, grows, pool, at, .. } = self;
+        let Function { size, count, pointer, alignment, out, .. } = self;
+        let Function { grows, memory, pool, at, layout, .. } = self;
         let (names, adds) = (&self.names, self.adds);
-        let all = [size, count, pointer, alignment, out, grows, pool];
-        if names.is_empty() || names.iter().any(|name| name.trim_start_matches('*').is_empty()) {
+        // The alignment comes first, unless the debug information has it otherwise.
+        let of_layout = layout.map(|at| at.saturating_add(1));
+        let all = [size, count, pointer, alignment, out, grows, memory, pool, &of_layout];
+        if names.is_empty() || names.iter().any(|name| name.trim_matches('*').is_empty()) {
             return Err("names are missing".to_owned());
+        }
+        if layout.is_some() && (size.is_some() || pointer.is_some()) {
+            return Err("layout is of what allocates, in place of size".to_owned());
         }
         if all.iter().any(|argument| argument.is_some_and(|n| n > 3)) {
             return Err("only the first four arguments, 0 to 3, can be seen".to_owned());
@@ -178,7 +194,15 @@ impl Function {
                 false => Err(format!("{name} is without arguments")),
             };
         }
-        let role = match (*pointer, *size, *grows, *pool) {
+        if let Some(memory) = *memory {
+            return match (*size, [count, pointer, alignment, out, grows, pool, layout]) {
+                (Some(size), [None, None, None, None, None, None, None]) if !adds => {
+                    Ok(Role::Give { memory, size })
+                }
+                _ => Err("memory is with size alone".to_owned()),
+            };
+        }
+        let role = match (*pointer, size.or(of_layout), *grows, *pool) {
             (None, None, Some(by), None) => Role::Grow { by },
             (None, Some(size), None, None) => Role::Allocate { size: Some(size), count: *count },
             (None, None, None, Some(pool)) if count.is_none() => {
@@ -188,7 +212,11 @@ impl Function {
                 Role::Reallocate { pointer, size, count: *count }
             }
             (Some(pointer), None, None, None) if count.is_none() => Role::Free { pointer, adds },
-            _ => return Err("it needs size, pointer, both, pool, grows, own or passes".to_owned()),
+            _ => {
+                return Err(
+                    "it needs size, pointer, both, pool, grows, memory, own or passes".to_owned()
+                );
+            }
         };
         match adds && !matches!(role, Role::Free { .. }) {
             true => Err("adds is for what frees".to_owned()),

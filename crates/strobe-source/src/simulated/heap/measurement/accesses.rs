@@ -5,7 +5,7 @@ use strobe_model::measurement::{
 };
 
 use super::findings::{MOST, evidence, freed, made};
-use super::places::Places;
+use super::places::{Place, Places};
 use super::sites::Sites;
 use super::tables::bytes;
 use super::{Seen, section};
@@ -147,10 +147,15 @@ pub(super) fn findings(seen: &Seen, places: &mut Places) -> Vec<Finding> {
     let Some(inspection) = seen.inspection else { return Vec::new() };
     let mut out = Vec::new();
     for kind in [FaultKind::AfterFree, FaultKind::OutOfBounds, FaultKind::Unwritten] {
-        // Instructions of one line are one place.
-        let mut all: Vec<(String, Fault)> = Vec::new();
+        // Instructions of one line are one place, for each place that calls its function: what a
+        // library's memset does wrong is its caller's fault.
+        let mut all: Vec<((Place, Option<Place>), Fault)> = Vec::new();
         for fault in inspection.faults().filter(|fault| fault.kind == kind) {
-            let place = places.site(fault.chain).shown();
+            let line = |place: Place| match place.line {
+                Some(_) => Place { address: 0, ..place },
+                None => place,
+            };
+            let place = (line(places.site(fault.chain)), places.called_at(fault.chain).map(line));
             match all.iter_mut().find(|(known, _)| *known == place) {
                 Some((_, first)) => first.count += fault.count,
                 None => all.push((place, *fault)),
@@ -178,7 +183,10 @@ fn one(seen: &Seen, places: &mut Places, fault: &Fault) -> Finding {
     let n = access.size.bytes();
     let bytes = if n == 1 { "1 byte".to_owned() } else { format!("{n} bytes") };
     let what = format!("{verb} of {bytes} at {:#010x}", access.address);
-    let when = format!("at cycle {}, by {kind} {name}: {}", access.cycle, places.path(fault.chain));
+    let called = places.called_at(fault.chain).filter(|place| place.line.is_some());
+    let called = called.map_or_else(String::new, |place| format!(", called at {}", place.spot()));
+    let path = places.path(fault.chain);
+    let when = format!("at cycle {}, by {kind} {name}: {path}{called}", access.cycle);
     let block = fault.block.and_then(|block| seen.block(block));
     let made = block.map(|block| made(seen, places, block));
     let made = made.unwrap_or_else(|| "not known".to_owned());
@@ -209,7 +217,7 @@ fn one(seen: &Seen, places: &mut Places, fault: &Fault) -> Finding {
     Finding {
         count: fault.count,
         place: Some(places.site(fault.chain).shown()),
-        evidence: evidence(seen, places, fault.chain, block),
+        evidence: evidence(seen, places, fault.chain, block.map(|block| (block, access.cycle))),
         ..Finding::new(Severity::Warning, code, text)
     }
 }

@@ -2,11 +2,11 @@
 
 use strobe_model::measurement::{Finding, Severity};
 
+use super::Seen;
 use super::accesses;
 use super::places::Places;
 use super::sites::{Site, Sites};
-use super::{MISSED, Seen};
-use crate::simulated::heap::replay::{Block, Misuse, MisuseKind};
+use crate::simulated::heap::replay::{Block, How, Misuse, MisuseKind};
 
 /// Findings of one kind.
 pub(super) const MOST: usize = 5;
@@ -15,19 +15,21 @@ pub(super) const MOST: usize = 5;
 pub(super) fn findings(seen: &Seen, places: &mut Places, sites: &Sites) -> Vec<Finding> {
     let mut out = Vec::new();
     if !seen.is_whole() {
-        let text = format!("{MISSED}: what is live, the peak and leaks are unknown");
+        let text = format!("{}: what is live, the peak and leaks are unknown", seen.missed());
         let finding = Finding::new(Severity::Warning, "heap-incomplete", text);
-        out.push(Finding { count: seen.log.missed, ..finding });
+        out.push(Finding { count: seen.log.missed.max(1), ..finding });
     }
     out.extend(limits(seen));
-    for kind in [
+    let about_blocks = [
         MisuseKind::DoubleFree,
         MisuseKind::InnerFree,
         MisuseKind::WildFree,
         MisuseKind::Mismatch,
         MisuseKind::Overlap,
-        MisuseKind::InHandler,
-    ] {
+    ];
+    // Where calls were not seen, a block of theirs looks like none.
+    let judged = about_blocks.into_iter().filter(|_| seen.found.unseen.is_empty());
+    for kind in judged.chain([MisuseKind::Wraps, MisuseKind::InHandler]) {
         out.extend(misuses(seen, places, kind));
     }
     out.extend(accesses::findings(seen, places));
@@ -131,42 +133,42 @@ fn one(seen: &Seen, places: &mut Places, misuse: &Misuse) -> Finding {
                  {made}: the heap is corrupt, or was freed in a way that is not seen"
             ),
         ),
+        MisuseKind::Wraps => (
+            Severity::Warning,
+            "size-overflow",
+            format!(
+                "a block at {at} is returned for more bytes than there are addresses, {when}: the \
+                 product of count and size overflows in the allocator, and the block is too small"
+            ),
+        ),
         MisuseKind::InHandler => (
             Severity::Warning,
             "heap-in-handler",
             format!("an allocator is called by an interrupt's handler, {when}"),
         ),
     };
-    let evidence = evidence(seen, places, chain, block);
+    let evidence = evidence(seen, places, chain, block.map(|block| (block, begin)));
     Finding { place: Some(site), evidence, ..Finding::new(severity, code, text) }
 }
 
-/// The call chain, and those that allocated and freed the block.
+/// The call chain, and those that allocated the block and, before that cycle, freed it.
 pub(super) fn evidence(
     seen: &Seen,
     places: &Places,
     chain: u32,
-    block: Option<&Block>,
+    block: Option<(&Block, u64)>,
 ) -> Vec<(String, Vec<(String, String)>)> {
-    let mut evidence = vec![("call chain".to_owned(), steps(&places.path(chain)))];
-    if let Some(block) = block
+    let mut evidence = vec![("call chain".to_owned(), places.steps(chain))];
+    if let Some((block, now)) = block
         && let Some(maker) = seen.call(block.made_by)
     {
-        evidence.push(("allocated by".to_owned(), steps(&places.path(maker.chain))));
-        if let Some(freer) = block.gone.and_then(|gone| seen.call(gone.by?)) {
-            evidence.push(("freed by".to_owned(), steps(&places.path(freer.chain))));
+        evidence.push(("allocated by".to_owned(), places.steps(maker.chain)));
+        let gone = block.gone.filter(|gone| gone.how == How::Freed && gone.at.0 < now);
+        if let Some(freer) = gone.and_then(|gone| seen.call(gone.by?)) {
+            evidence.push(("freed by".to_owned(), places.steps(freer.chain)));
         }
     }
     evidence
-}
-
-/// `#0 innermost`, ...
-pub(super) fn steps(path: &str) -> Vec<(String, String)> {
-    let names = path.split(" > ").collect::<Vec<_>>();
-    (0..)
-        .zip(names.into_iter().rev())
-        .map(|(n, name): (u32, _)| (format!("#{n}"), name.to_owned()))
-        .collect()
 }
 
 /// `24 bytes, allocated at cycle 17 by main > load (load.c:12)`.

@@ -4,12 +4,24 @@ use std::collections::HashMap;
 
 use strobe_model::measurement::{Address, Profile};
 use strobe_sim::observe::heap::Link;
+use strobe_symbols::Frame;
 
 use super::Seen;
 use crate::names::outermost_at;
 
 /// Functions of a chain that are named in a sentence.
 const MOST_NAMES: usize = 8;
+
+/// Places of a chain that are listed.
+const MOST_STEPS: usize = 32;
+
+/// Where the sources of the libraries are: C++'s own where it was built, otherwise in `c++/` and a
+/// version; Rust's on every system.
+const LIBRARY_PATHS: [&str; 5] =
+    ["/libstdc++", "/libcxx", "/library/alloc/src/", "/library/core/src/", "/library/std/src/"];
+
+/// How the names of their functions begin.
+const LIBRARY_NAMES: [&str; 5] = ["std::", "__gnu_cxx::", "alloc::", "core::", "hashbrown::"];
 
 /// What linkers put between a far call and its target.
 const VENEER: &str = "_veneer";
@@ -56,23 +68,67 @@ impl<'a> Places<'a> {
         Places { seen, by_chain: HashMap::new() }
     }
 
-    /// The call site of a chain.
+    /// The call site of a chain: the innermost place that is not of a language's library. Who grows
+    /// a container allocates, and not the line of its header that all containers share.
     pub fn site(&mut self, chain: u32) -> Place {
         if let Some(known) = self.by_chain.get(&chain) {
             return known.clone();
         }
         let seen = self.seen;
-        let mut at = seen.log.chains.get(chain as usize);
-        // What calls through a veneer is the place.
+        let first = self.first(chain);
+        let mut at = first;
+        let mut own = None;
         while let Some(link) = at
-            && function(seen, call_at(link)).ends_with(VENEER)
-            && let Some(caller) = link.caller
+            && own.is_none()
         {
-            at = seen.log.chains.get(caller as usize);
+            own = own_place(seen, call_at(link));
+            at = self.caller(link);
         }
-        let place = place(seen, at.map_or(0, call_at));
+        let place = own.unwrap_or_else(|| place(seen, first.map_or(0, call_at)));
         self.by_chain.insert(chain, place.clone());
         place
+    }
+
+    /// Where the function of a chain's innermost place was called, if that is known.
+    pub fn called_at(&self, chain: u32) -> Option<Place> {
+        let link = self.caller(self.first(chain)?)?;
+        Some(place(self.seen, call_at(link)))
+    }
+
+    /// The chain's innermost link. What calls through a veneer is the place.
+    fn first(&self, chain: u32) -> Option<&'a Link> {
+        let seen = self.seen;
+        let mut at = seen.log.chains.get(chain as usize);
+        while let Some(link) = at
+            && function(seen, call_at(link)).ends_with(VENEER)
+            && let Some(caller) = self.caller(link)
+        {
+            at = Some(caller);
+        }
+        at
+    }
+
+    fn caller(&self, link: &Link) -> Option<&'a Link> {
+        self.seen.log.chains.get(link.caller? as usize)
+    }
+
+    /// `#0 read_line (src/load.c:12)`, `#1 load (src/load.c:40)` and so on, inlined calls too.
+    pub fn steps(&self, chain: u32) -> Vec<(String, String)> {
+        let mut places = Vec::new();
+        let mut at = self.first(chain);
+        while let Some(link) = at
+            && places.len() < MOST_STEPS
+        {
+            let address = call_at(link);
+            let frames = self.seen.firmware.frames(address).frames;
+            match frames.iter().any(|frame| frame.name.is_some()) {
+                true => places.extend(frames.iter().map(|frame| of_frame(frame, address))),
+                false => places.push(place(self.seen, address)),
+            }
+            at = self.caller(link);
+        }
+        let steps = (0u32..).zip(&places).take(MOST_STEPS);
+        steps.map(|(n, place)| (format!("#{n}"), place.shown())).collect()
     }
 
     /// `main > load > read_line`.
@@ -114,6 +170,40 @@ fn place(seen: &Seen, address: u32) -> Place {
         file: inner.and_then(|frame| frame.file).map(str::to_owned),
         line: inner.and_then(|frame| frame.line),
         address,
+    }
+}
+
+fn of_frame(frame: &Frame, address: u32) -> Place {
+    Place {
+        function: frame.name.unwrap_or("(no name)").to_owned(),
+        file: frame.file.map(str::to_owned),
+        line: frame.line,
+        address,
+    }
+}
+
+/// The innermost of the functions at an address that is not of a language's library.
+fn own_place(seen: &Seen, address: u32) -> Option<Place> {
+    let frames = seen.firmware.frames(address).frames;
+    if !frames.iter().any(|frame| frame.name.is_some()) {
+        return Some(place(seen, address));
+    }
+    let own = frames.iter().find(|frame| !is_of_library(frame))?;
+    Some(of_frame(own, address))
+}
+
+/// Whether a function is of the library of C++ or Rust, by its source or, without one, its name.
+fn is_of_library(frame: &Frame) -> bool {
+    let is_version = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit() || c == 'v');
+    match frame.file {
+        Some(file) => {
+            LIBRARY_PATHS.iter().any(|path| file.contains(path))
+                || file.split_once("/c++/").is_some_and(|(_, rest)| is_version(rest))
+        }
+        None => frame.name.is_some_and(|name| {
+            let name = name.trim_start_matches("void ").trim_start_matches('<');
+            LIBRARY_NAMES.iter().any(|begin| name.starts_with(begin))
+        }),
     }
 }
 

@@ -105,7 +105,7 @@ fn totals(seen: &Seen, sampler: &Sampler, sites: &Sites) -> Vec<Total> {
         (true, false) => quantity(of.estimate(live(), sampler.distance), of.unit()),
         // Whose memory a block has that is not followed, nobody knows.
         (true, true) => Quantity::unknown(of.unit(), COLLECTED),
-        (false, _) => Quantity::unknown(of.unit(), super::MISSED),
+        (false, _) => Quantity::unknown(of.unit(), seen.missed()),
     };
     let leaks = sites.leaks().count() as u64;
     vec![

@@ -191,7 +191,7 @@ pub(super) fn leaks(seen: &Seen, sites: &Sites) -> Option<Section> {
     for site in sites.leaks() {
         let blocks = site.blocks.iter().filter_map(|&block| seen.block(block));
         let live = blocks.filter(|block| block.gone.is_none());
-        let Growth { blocks: course, bytes } = site.growth;
+        let (course, bytes) = (site.growth.blocks, site.growth.bytes);
         table.row([
             bytes.1.saturating_sub(bytes.0).into(),
             course[0].into(),

@@ -33,6 +33,7 @@ pub(super) fn calls(seen: &Seen) -> Section {
             Role::Free { .. } => "frees",
             Role::Reallocate { .. } => "resizes",
             Role::Grow { .. } => "takes memory from the system",
+            Role::Give { .. } => "is given memory",
             Role::Own => "looks after itself",
             Role::Passes => "passes on",
         };
