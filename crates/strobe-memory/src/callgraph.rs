@@ -108,7 +108,8 @@ impl Graph {
         self.functions.values().any(|function| function.is_floating)
     }
 
-    /// The most that a switch of threads saves on the stack of a thread, below the exception's frame.
+    /// The most that a switch of threads saves on the stack of a thread, below the exception's
+    /// frame.
     pub(crate) fn saved(&self) -> u32 {
         self.functions.values().map(|function| function.saved).max().unwrap_or(0)
     }

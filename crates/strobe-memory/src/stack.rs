@@ -108,8 +108,8 @@ impl Analysis<'_> {
         described.unwrap_or_else(|| format!("{address:#010x}"))
     }
 
-    /// Bytes that an exception puts on the stack of a thread that has one of its own: the frame, and
-    /// what a switch to another thread saves below it.
+    /// Bytes that an exception puts on the stack of a thread that has one of its own: the frame,
+    /// and what a switch to another thread saves below it.
     fn thread_frame(&self) -> u64 {
         exception_frame(self).saturating_add(self.graph.saved().into())
     }
@@ -133,7 +133,8 @@ impl Analysis<'_> {
         (one, all, is_open)
     }
 
-    /// Whether other handlers may interrupt one: on AVR only where code that it reaches lets them in.
+    /// Whether other handlers may interrupt one: on AVR only where code that it reaches lets them
+    /// in.
     fn may_nest(&self, handler: &Entry) -> bool {
         let lets_in = |at: &u32| self.graph.functions.get(at).is_some_and(|f| f.lets_in);
         self.firmware.machine() != Machine::Avr

@@ -315,8 +315,8 @@ impl Table {
         widths
     }
 
-    /// Figures and short words in columns, and beneath each row what is longer, with its heading. The
-    /// name is above its figures if nothing else in the row is in words.
+    /// Figures and short words in columns, and beneath each row what is longer, with its heading.
+    /// The name is above its figures if nothing else in the row is in words.
     fn write_beneath(&self, widths: &[usize], style: Style, out: &mut dyn Write) -> io::Result<()> {
         let indent = self.indent + 4;
         let long = self.long_words();

@@ -44,8 +44,8 @@ pub(super) struct State {
     is_dynamic: bool,
     /// Bytes on top of the stack that PUSH has put there.
     pushed: i32,
-    /// The depth at which the stack pointer was stored in memory: whoever loads another one then goes
-    /// on with another thread.
+    /// The depth at which the stack pointer was stored in memory: whoever loads another one then
+    /// goes on with another thread.
     parked: Option<i32>,
 }
 

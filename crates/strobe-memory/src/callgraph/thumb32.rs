@@ -57,8 +57,8 @@ impl Thumb<'_> {
         }
     }
 
-    /// MSR (B5.2.3): of the main stack pointer, what was taken from the stack pointer moves it. With
-    /// anything else another stack begins, as with a constant.
+    /// MSR (B5.2.3): of the main stack pointer, what was taken from the stack pointer moves it.
+    /// With anything else another stack begins, as with a constant.
     fn set_special(&self, f: Fields, state: &mut State) -> Step {
         let next = Step::next(4);
         match (f.second & 0xff, state.get(f.n)) {

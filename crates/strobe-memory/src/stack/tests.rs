@@ -100,8 +100,8 @@ fn threads_of_zephyr_are_found_where_they_are_defined() {
     assert!(is(cell(&m, "stacks", "worst", 1), 32, true), "{m:?}");
 }
 
-/// An AVR's processor shuts interrupts out when it enters a handler: only one that lets them in again
-/// is interrupted.
+/// An AVR's processor shuts interrupts out when it enters a handler: only one that lets them in
+/// again is interrupted.
 #[test]
 fn handlers_of_an_avr_nest_where_they_let_interrupts_in() {
     let (push, pop, sei, reti) = (0x920f_u16, 0x900f_u16, 0x9478_u16, 0x9518_u16);

@@ -406,7 +406,8 @@ mod tests {
     #[test]
     fn counts_of_a_hostile_file_saturate() {
         let json = format!(
-            r#"{{"count":{0},"sum":{0},"squares":4.611686018427388e20,"min":5,"max":5,"at":[5],"times":[{0}]}}"#,
+            r#"{{"count":{0},"sum":{0},"squares":4.611686018427388e20,"min":5,"max":5,
+                "at":[5],"times":[{0}]}}"#,
             u64::MAX
         );
         let huge: Spread = serde_json::from_str(&json).unwrap();

@@ -96,8 +96,8 @@ fn a_run_names_the_stack_with_the_least_margin() {
     assert_eq!(*cell(stacks, "used", reporter), Cell::from(152_u64));
     let chain = cell(stacks, "deepest", reporter).text().unwrap();
     assert_eq!(chain, "reporter_main > report > digits");
-    // What the image allows is a word more, that aligns an exception's frame, and the eight registers
-    // that a switch of threads stores below it without moving the stack pointer.
+    // What the image allows is a word more, that aligns an exception's frame, and the eight
+    // registers that a switch of threads stores below it without moving the stack pointer.
     let (_, image) = measured(&["stack", &narrow]);
     let row = rows(&image, "stacks").find(|(_, name)| name == "reporter_main").unwrap().0;
     assert_eq!(bytes(cell(image.table("stacks").unwrap(), "margin", row)), Some(4));
