@@ -48,7 +48,7 @@ pub(super) struct State {
     /// The depth at which the stack pointer was stored away from the stack: whoever loads another
     /// one then goes on with another thread.
     parked: Option<i32>,
-    /// The most bytes below the process stack pointer that a register has pointed to.
+    /// The most bytes below the process stack pointer at which something was stored.
     pub(super) saved: u32,
 }
 
@@ -76,9 +76,6 @@ impl State {
 
     /// Sets a register that is not the stack pointer or the program counter.
     pub(super) fn set(&mut self, register: usize, value: Value) {
-        if let Value::Process(bytes) = value {
-            self.saved = self.saved.max(bytes.max(0) as u32);
-        }
         if register != SP
             && let Some(slot) = self.registers.get_mut(register)
         {
@@ -87,9 +84,17 @@ impl State {
     }
 
     /// A word is stored somewhere else than on the stack.
-    pub(super) fn store_away(&mut self, value: Value) {
+    pub(super) fn store_away(&mut self, address: Value, value: Value) {
+        self.save_at(address);
         if value == Value::Stack(self.depth) {
             self.parked = Some(self.depth);
+        }
+    }
+
+    /// Something is stored, of which this is the lowest address.
+    pub(super) fn save_at(&mut self, address: Value) {
+        if let Value::Process(below) = address {
+            self.saved = self.saved.max(below.max(0) as u32);
         }
     }
 

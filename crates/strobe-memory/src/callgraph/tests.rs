@@ -221,6 +221,8 @@ fn registers_saved_below_the_process_stack_pointer_are_counted() {
     assert_eq!(thumb(&[0xf3ef, 0x8009, 0x3820, 0x6010, 0xc0f0, 0x4770]).saved, 32);
     // mrs r0, psp; ldr r1, [r0, #24]; ldmia r0!, {r4}; bx lr
     assert_eq!(thumb(&[0xf3ef, 0x8009, 0x6981, 0xc810, 0x4770]).saved, 0);
+    // How far it is from its end is no use of it: mrs r0, psp; sub.w r0, r0, #0x20000000; bx lr
+    assert_eq!(thumb(&[0xf3ef, 0x8009, 0xf1a0, 0x5000, 0x4770]).saved, 0);
 }
 
 /// push r30; push r31; ret

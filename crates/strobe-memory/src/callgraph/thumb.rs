@@ -159,7 +159,10 @@ impl Thumb<'_> {
                     Value::Stack(depth) => {
                         state.store(depth.wrapping_sub((n >> 6 & 31) as i32 * 4), state.get(to));
                     }
-                    _ => state.store_away(state.get(to)),
+                    _ => {
+                        let offset = Value::Const((n >> 6 & 31) * 4);
+                        state.store_away(add(base, offset), state.get(to));
+                    }
                 }
                 return;
             }
@@ -270,6 +273,9 @@ fn multiple(n: u32, base: usize, state: &mut State) {
         from @ Value::Process(_) => add(from, Value::Const(4 * (n & 0xff).count_ones())),
         _ => Value::Unknown,
     };
+    if !is_load {
+        state.save_at(state.get(base));
+    }
     state.set(base, moved);
     if is_load {
         (0..8).filter(|r| n >> r & 1 == 1).for_each(|r| state.set(r, Value::Unknown));

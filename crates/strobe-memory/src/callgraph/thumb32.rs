@@ -93,7 +93,7 @@ impl Thumb<'_> {
                 Value::Stack(depth) => {
                     state.store(depth.wrapping_sub(place as i32), state.get(register));
                 }
-                _ => {}
+                _ => state.save_at(at),
             }
         }
         if write { self.assign(f.n, moved, state, next) } else { next }
@@ -134,6 +134,9 @@ impl Thumb<'_> {
             } else if write {
                 let offset = signed(bytes, f.first >> 7 & 1 == 1);
                 let moved = add(state.get(f.n), Value::Const(offset as u32));
+                if !is_load {
+                    state.save_at(if offset < 0 { moved } else { state.get(f.n) });
+                }
                 return self.assign(f.n, moved, state, next);
             }
         } else if f.first & 0x0f00 == 0x0e00 && is_load && f.second >> 4 & 1 == 1 {
@@ -252,7 +255,7 @@ impl Thumb<'_> {
         } else if let (true, false, Value::Stack(depth)) = (is_word, is_element, address) {
             state.store(depth, state.get(f.t));
         } else if is_word {
-            state.store_away(state.get(f.t));
+            state.store_away(address, state.get(f.t));
         }
         let step = Step { flow, ..next };
         moved.map_or(step, |moved| self.assign(f.n, moved, state, step))
@@ -275,6 +278,9 @@ fn multiple(f: Fields, state: &mut State) -> Flow {
     if is_load {
         let registers = (0..PC).filter(|r| f.second >> r & 1 == 1);
         registers.for_each(|register| state.set(register, Value::Unknown));
+    } else {
+        let below = if goes_up { 0 } else { bytes as u32 };
+        state.save_at(subtract(state.get(f.n), Value::Const(below)));
     }
     match (f.n, write) {
         (SP, true) => {

@@ -24,7 +24,7 @@ pub(super) trait Interpreter {
     /// The size of an instruction that is skipped.
     fn size_at(&self, at: u32) -> u32;
     fn depth(state: &Self::State) -> i32;
-    /// Bytes below the process stack pointer that some register has pointed to.
+    /// Bytes below the process stack pointer at which something was stored.
     fn saved(state: &Self::State) -> u32;
     fn join(state: &mut Self::State, other: &Self::State) -> bool;
     fn after_call(state: &mut Self::State);
