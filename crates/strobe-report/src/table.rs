@@ -177,22 +177,31 @@ impl Table {
                 Line::Cells(cells, paint) => {
                     self.write_cells(&shorten(cells), *paint, &widths, style, out)?;
                 }
-                Line::Across(text, paint) => {
-                    let text = begun(text, style.width.saturating_sub(self.indent));
-                    let line = format!("{}{}", " ".repeat(self.indent), paint.on(&text, style));
-                    writeln!(out, "{}", line.trim_end())?;
-                }
-                Line::Rule => {
-                    let dashes = |(c, w): (&Column, &usize)| {
-                        if c.right { "-".repeat(*w) } else { String::new() }
-                    };
-                    let cells = self.columns.iter().zip(&widths).map(dashes);
-                    let cells: Vec<Cell> = cells.map(Cell::from).collect();
-                    self.write_cells(&cells, Paint::Faint, &widths, style, out)?;
-                }
+                Line::Across(text, paint) => self.write_across(text, *paint, style, out)?,
+                Line::Rule => self.write_rule(&widths, style, out)?,
             }
         }
         Ok(())
+    }
+
+    fn write_across(
+        &self,
+        text: &str,
+        paint: Paint,
+        style: Style,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let text = begun(text, style.width.saturating_sub(self.indent));
+        let line = format!("{}{}", " ".repeat(self.indent), paint.on(&text, style));
+        writeln!(out, "{}", line.trim_end())
+    }
+
+    fn write_rule(&self, widths: &[usize], style: Style, out: &mut dyn Write) -> io::Result<()> {
+        let dashes =
+            |(c, w): (&Column, &usize)| if c.right { "-".repeat(*w) } else { String::new() };
+        let cells = self.columns.iter().zip(widths).map(dashes);
+        let cells: Vec<Cell> = cells.map(Cell::from).collect();
+        self.write_cells(&cells, Paint::Faint, widths, style, out)
     }
 
     /// Whether a column with something in it is shown at that width.
@@ -325,10 +334,20 @@ impl Table {
         let heads: Vec<Cell> = self.columns.iter().map(|c| c.head.clone().into()).collect();
         self.write_cells(&heads, Paint::Faint, widths, style, out)?;
         for line in &self.lines {
-            let Line::Cells(cells, paint) = line else { continue };
+            let (cells, paint) = match line {
+                Line::Cells(cells, paint) => (cells, paint),
+                Line::Across(text, paint) => {
+                    self.write_across(text, *paint, style, out)?;
+                    continue;
+                }
+                Line::Rule => {
+                    self.write_rule(widths, style, out)?;
+                    continue;
+                }
+            };
             let beneath = cells.iter().zip(&self.columns).zip(&long);
             let beneath = beneath.filter(|((cell, _), is_long)| **is_long && !cell.text.is_empty());
-            let last = cells.last().filter(|_| !named);
+            let last = cells.last().filter(|name| !named && !name.text.is_empty());
             if let Some(name) = last {
                 for line in folded(&name.text, style.width.saturating_sub(self.indent)) {
                     writeln!(out, "{}{}", " ".repeat(self.indent), paint.on(&line, style))?;
@@ -482,7 +501,10 @@ mod tests {
             ["main", size, "1,096", from, deepest].map(Cell::from).to_vec()
         };
         table.row(words("2,048", "the variable main_stack of the board's files"));
+        table.across("src/main.c:12", Paint::Faint);
         table.row(words("128", ""));
+        table.rule();
+        table.row(["", "2,176", "", "", ""].map(Cell::from).to_vec());
         let mut out = Vec::new();
         table.write(Style { colour: false, width: 40 }, &mut out).unwrap();
         let expected = [
@@ -492,9 +514,12 @@ mod tests {
             "      of the board's files",
             "      deepest in main > read_sensor >",
             "      average > __aeabi_ddiv",
+            "  src/main.c:12",
             "  main     128  1,096",
             "      deepest in main > read_sensor >",
             "      average > __aeabi_ddiv",
+            "         -----  -----",
+            "         2,176",
             "",
         ];
         assert_eq!(String::from_utf8(out).unwrap(), expected.join("\n"));
