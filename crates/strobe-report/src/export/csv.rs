@@ -10,6 +10,7 @@ use strobe_model::measurement::{Cell, Column, Content, Measurement, Profile, Tab
 
 use super::chains::Chains;
 use super::{About, Choice, Export, ExportError, Output, Takes};
+use crate::words::clean;
 
 /// The format.
 pub(super) struct Csv;
@@ -155,9 +156,9 @@ fn line(cells: &[String], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", cells.join(","))
 }
 
-/// A cell without control characters, which terminals obey.
+/// A cell, with what a terminal would obey made visible.
 fn quoted(cell: &str) -> String {
-    let plain: String = cell.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let plain = clean(cell);
     match plain.contains([',', '"']) || plain.starts_with(' ') || plain.ends_with(' ') {
         true => format!("\"{}\"", plain.replace('"', "\"\"")),
         false => plain,
@@ -204,7 +205,11 @@ mod tests {
         ]);
         let size = |quantity: Quantity| Cell::from(quantity);
         table.row(["a, \"b\"".into(), 3u64.into(), size(Quantity::at_least(7_u64, Unit::BYTES))]);
-        table.row(["\u{1b}[1m".into(), Cell::Empty, size(Quantity::unknown(Unit::BYTES, "lost"))]);
+        table.row([
+            "\u{1b}[1m\u{202e}".into(),
+            Cell::Empty,
+            size(Quantity::unknown(Unit::BYTES, "lost")),
+        ]);
         table.row([Cell::Empty, 4u64.into(), 12u64.into()]);
         let mut measurement = subjects::of(subjects::run());
         measurement.push("sizes", "sizes", Content::Table(table));
@@ -212,7 +217,7 @@ mod tests {
             written(&measurement, Some("sizes")),
             "name,n,size (bytes),size trust,size low,size high\n\
              \"a, \"\"b\"\"\",3,7,at least,,\n\
-             \" [1m\",,,unknown,,\n\
+             \\x1b[1m\\u{202e},,,unknown,,\n\
              ,4,12,exact,,\n"
         );
     }
