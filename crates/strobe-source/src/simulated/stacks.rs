@@ -47,7 +47,10 @@ pub(super) fn mark(firmware: &Firmware, run: &drive::Run, number: usize) -> Opti
         bytes: u64::from(top.saturating_sub(deepest.sp)),
         low: deepest.sp,
         floor,
-        painted: floor.and_then(|floor| painted(bus, floor, top)),
+        // The memory of one that has ended is somebody else's.
+        painted: floor
+            .filter(|_| calls.threads.is_there(number, bus))
+            .and_then(|floor| painted(bus, floor, top)),
         chain: chain(firmware, deepest),
         at: moment(bus, deepest.cycle),
     })

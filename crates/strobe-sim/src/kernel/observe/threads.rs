@@ -31,6 +31,8 @@ pub struct Thread {
     pub low: u32,
     /// The highest stack pointer seen.
     pub top: u32,
+    /// Where its stack ends by the operating system, when it last began to run.
+    base: Option<u32>,
     /// The stack pointer when it was last interrupted.
     parked: u32,
 }
@@ -110,14 +112,26 @@ impl Threads {
     /// variable that the stack is in show.
     pub fn floor(&self, thread: usize, bus: &Bus) -> Option<u32> {
         let known = self.all.get(thread)?;
-        let layout = self.layout.as_ref();
-        let base = known.structure.and_then(|own| layout?.stack(own, bus));
+        // What was a structure is anything once its thread has ended.
+        let now = || self.layout.as_ref()?.stack(known.structure?, bus);
+        let base = known.base.or_else(now);
         let from_reset = || {
             let floors = self.floors.iter().filter_map(|floor| floor.address(bus));
             floors.filter(|floor| thread == 0 && *floor < known.top).max()
         };
         let around = || Some(self.areas[self.area(known.top)?].0);
         base.filter(|base| *base < known.top).or_else(from_reset).or_else(around)
+    }
+
+    /// Whether a thread is still there by the operating system: its structure has its number and
+    /// its stack.
+    pub fn is_there(&self, thread: usize, bus: &Bus) -> bool {
+        let Some(known) = self.all.get(thread) else { return false };
+        let Some((layout, structure)) = self.layout.as_ref().zip(known.structure) else {
+            return true;
+        };
+        let same_stack = known.base.is_none() || layout.stack(structure, bus) == known.base;
+        same_stack && layout.id(structure, bus) == known.id
     }
 
     /// The floor that the running thread's stack, whose pointer is `sp` now, is below, and its
@@ -358,15 +372,21 @@ impl Threads {
         };
         if let Some(&known) = self.by_structure.get(&structure) {
             let thread = &self.all[known];
-            let name = self.layout.as_ref().map(|layout| layout.name(structure, bus));
-            // A structure that was freed may be another thread's now.
-            if thread.parked == sp || thread.name.is_empty() || name.as_ref() == Some(&thread.name)
-            {
+            let layout = self.layout.as_ref();
+            let name = layout.map(|layout| layout.name(structure, bus));
+            let id = layout.and_then(|layout| layout.id(structure, bus));
+            // A structure that was freed may be another thread's now, of the same program too: then
+            // it has another number.
+            let same_id = |thread: &Thread| thread.id.zip(id).is_none_or(|(was, is)| was == is);
+            let same_name = name.as_ref() == Some(&thread.name);
+            if same_id(thread) && (thread.parked == sp || thread.name.is_empty() || same_name) {
                 return known;
             }
             // Or that of one that had it before, and was started anew.
             let again = |thread: &Thread| {
-                thread.structure == Some(structure) && name.as_ref() == Some(&thread.name)
+                thread.structure == Some(structure)
+                    && name.as_ref() == Some(&thread.name)
+                    && same_id(thread)
             };
             if let Some(before) = self.all.iter().rposition(again) {
                 self.by_structure.insert(structure, before);
@@ -412,6 +432,8 @@ impl Threads {
             }
             thread.priority = layout.priority(structure, bus);
             thread.id = layout.id(structure, bus);
+            let base = layout.stack(structure, bus).filter(|base| (1..sp).contains(base));
+            thread.base = base.or(thread.base);
         }
         self.watch();
     }

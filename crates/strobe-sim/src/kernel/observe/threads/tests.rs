@@ -264,3 +264,32 @@ fn what_lies_far_below_is_never_reached_by_a_handler() {
     assert!(threads.reaches(1, nearest, true, &bus) && !far.contains(nearest));
     assert!(far.contains(nearest - 4) && far.contains(RAM));
 }
+
+/// A structure that was freed is another thread's of the same name, as the number shows; and where
+/// the stack of the first one was is known all the same.
+#[test]
+fn a_thread_of_the_same_name_has_another_number() {
+    let form = Form::Number { bytes: 4, signed: false };
+    let number = Walk { steps: vec![Step::Add(12)], form };
+    let layout = Layout { id: Some(number), ..layout(true) };
+    let (mut threads, mut bus) = (threads(&[], Some(layout)), bus());
+    let (a, main) = (RAM + 0x100, RAM + 0x3f00);
+    let start = |bus: &mut Bus, stack: u32, id: u32| {
+        put(bus, a, "worker", stack);
+        bus.load(a + 12, &id.to_le_bytes()).expect("it fits");
+        run(bus, a);
+    };
+    start(&mut bus, RAM + 0x1000, 7);
+    assert_eq!(switch(&mut threads, main, RAM + 0x10f8, &bus), 1);
+    assert!(threads.is_there(1, &bus));
+    run(&mut bus, 0);
+    assert_eq!(switch(&mut threads, RAM + 0x1080, main, &bus), 0);
+    start(&mut bus, RAM + 0x1800, 8);
+    assert_eq!(switch(&mut threads, main, RAM + 0x18f8, &bus), 2);
+    run(&mut bus, 0);
+    assert_eq!(switch(&mut threads, RAM + 0x1880, main, &bus), 0);
+    start(&mut bus, 0, 0);
+    let floors = [1, 2].map(|thread| threads.floor(thread, &bus));
+    assert_eq!(floors, [Some(RAM + 0x1000), Some(RAM + 0x1800)]);
+    assert_eq!([1, 2].map(|thread| threads.is_there(thread, &bus)), [false, false]);
+}
