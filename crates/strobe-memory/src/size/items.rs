@@ -9,7 +9,7 @@ use strobe_symbols::{Firmware, Owned, Owner, SectionRange, Segment, short_path};
 use super::layers::Origin;
 use super::map::Entry;
 use super::regions::{Kind, Regions};
-use super::{LinkerMap, Settings};
+use super::{Layers, LinkerMap, Settings};
 
 /// The longest gap between two symbols that is padding if its bytes are all alike. Flash lines and
 /// cache lines are up to 32 bytes long.
@@ -84,7 +84,8 @@ impl std::ops::AddAssign for Bytes {
 pub(super) fn items(firmware: &Firmware, regions: &Regions, settings: &Settings) -> Vec<Item> {
     let layout = firmware.layout();
     let files = firmware.variable_files();
-    let cut = Cut { firmware, regions, map: settings.map.as_ref(), layout: &layout };
+    let map = settings.map.as_ref().map(|map| map.loaded(firmware.sections()));
+    let cut = Cut { firmware, regions, map: map.as_ref(), layout: &layout };
     let mut found: BTreeMap<(Option<usize>, Holder), (u64, Bytes)> = BTreeMap::new();
     for segment in firmware.segments() {
         cut.segment(segment, &mut |run: Run| {
@@ -94,7 +95,7 @@ pub(super) fn items(firmware: &Firmware, regions: &Regions, settings: &Settings)
             *bytes += run.bytes;
         });
     }
-    let name = Naming { firmware, files, settings };
+    let name = Naming { firmware, files, layers: &settings.layers, map: map.as_ref() };
     let named = found
         .into_iter()
         .map(|((section, holder), (address, bytes))| name.item(section, holder, address, bytes));
@@ -239,14 +240,15 @@ fn end(section: &SectionRange) -> u64 {
 struct Naming<'a> {
     firmware: &'a Firmware,
     files: BTreeMap<u32, String>,
-    settings: &'a Settings,
+    layers: &'a Layers,
+    map: Option<&'a LinkerMap>,
 }
 
 impl Naming<'_> {
     fn item(&self, section: Option<usize>, holder: Holder, address: u64, bytes: Bytes) -> Item {
         let section_name = section.map(|at| self.firmware.sections()[at].name.as_str());
         let shown = section_name.unwrap_or("no section");
-        let entry = self.settings.map.as_ref().and_then(|map| map.at(address));
+        let entry = self.map.and_then(|map| map.at(address));
         let (name, linkage_name, file) = match &holder {
             Holder::Function(id) => self.function(*id),
             Holder::Data(index) => self.data(*index),
@@ -272,7 +274,7 @@ impl Naming<'_> {
             Holder::Padding => "padding",
             Holder::NoSection => "unattributed",
             Holder::Rest if !is_named(section_name) => "unattributed",
-            _ => self.settings.layers.of(origin),
+            _ => self.layers.of(origin),
         };
         Item {
             is_attributed: !matches!(layer, "padding" | "unattributed"),

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use strobe_symbols::SectionRange;
+
 use super::regions::{Kind, Region};
 
 /// The most input sections that are kept of a map; a firmware has thousands.
@@ -31,6 +33,8 @@ pub struct LinkerMap {
     pub regions: Vec<Region>,
     /// Sorted by address.
     entries: Vec<Entry>,
+    /// Names of the sections that the linker wrote.
+    outputs: Vec<String>,
 }
 
 /// An input section, or what the linker put between two.
@@ -39,6 +43,8 @@ pub(super) struct Entry {
     pub(super) range: Range<u64>,
     /// `dir/libc.a(printf.o)` or `main.o`; none for the linker's filling.
     pub(super) object: Option<String>,
+    /// The section that it is part of, an index into the names.
+    output: Option<usize>,
 }
 
 impl Entry {
@@ -74,6 +80,27 @@ impl LinkerMap {
         }
         map.entries.sort_by_key(|entry| (entry.range.start, entry.range.end));
         Ok(map)
+    }
+
+    /// What is in memory when the program runs: parts of these sections. Debug information is
+    /// listed from address 0 on, where the flash of many chips begins.
+    pub(super) fn loaded(&self, sections: &[SectionRange]) -> LinkerMap {
+        let is_there = |name: &String| sections.iter().any(|section| section.name == *name);
+        let is_loaded = |entry: &&Entry| {
+            let output = entry.output.and_then(|at| self.outputs.get(at));
+            sections.is_empty() || output.is_none_or(is_there)
+        };
+        LinkerMap {
+            regions: self.regions.clone(),
+            entries: self.entries.iter().filter(is_loaded).cloned().collect(),
+            outputs: self.outputs.clone(),
+        }
+    }
+
+    fn add(&mut self, start: u64, size: u64, object: Option<String>) {
+        let range = start..start.saturating_add(size);
+        let output = self.outputs.len().checked_sub(1);
+        self.entries.push(Entry { range, object, output });
     }
 
     /// The entry that an address belongs to; where entries overlap, the one that starts last.
@@ -118,6 +145,9 @@ impl LinkerMap {
         // Output sections begin in the first column, input sections in the second.
         let depth = line.len() - line.trim_start().len();
         let words: Vec<&str> = line.split_whitespace().collect();
+        if let (0, Some(name)) = (depth, words.first()) {
+            self.outputs.push((*name).to_owned());
+        }
         let place = match words.as_slice() {
             [name] if depth == 1 && !name.starts_with('*') => return true,
             ["*fill*", rest @ ..] => rest,
@@ -132,9 +162,7 @@ impl LinkerMap {
         let is_fill = words.first() == Some(&"*fill*");
         let object = object.join(" ");
         if size > 0 && (is_fill || !object.is_empty()) {
-            let range = start..start.saturating_add(size);
-            let object = (!is_fill).then_some(object);
-            self.entries.push(Entry { range, object });
+            self.add(start, size, (!is_fill).then_some(object));
         }
         false
     }
@@ -150,10 +178,15 @@ impl LinkerMap {
             };
             let bare = |text: &str| u64::from_str_radix(text, 16).ok();
             let (Some(start), Some(size)) = (bare(start), bare(size)) else { continue };
-            let Some((object, _)) = rest.split_once(":(") else { continue };
+            let Some((object, _)) = rest.split_once(":(") else {
+                // The names of sections are right behind the numbers, symbols are further in.
+                if line.trim_end().strip_suffix(&rest).is_some_and(|it| !it.ends_with("  ")) {
+                    self.outputs.push(rest);
+                }
+                continue;
+            };
             if size > 0 && !object.starts_with('<') {
-                let range = start..start.saturating_add(size);
-                self.entries.push(Entry { range, object: Some(object.to_owned()) });
+                self.add(start, size, Some(object.to_owned()));
             }
         }
     }

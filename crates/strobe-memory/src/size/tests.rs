@@ -129,6 +129,29 @@ fn the_linkers_map_names_what_has_no_symbol() {
     assert_eq!((used(0), used(1)), (72, 108));
 }
 
+/// Maps list debug information from address 0 on, where the flash of many chips begins.
+#[test]
+fn what_is_not_loaded_has_no_address() {
+    let mut elf = ElfBuilder::new();
+    elf.segment(Segment { data: vec![0x55; 64], flags: 5, ..Segment::default() });
+    elf.section(section(".text", TEXT, 0, vec![0x55; 64]));
+    elf.section(section(".comment", 0, 0, vec![1; 48]));
+    let gnu = "Linker script and memory map\n\n.text           0x00000000       0x40\n \
+               .text          0x00000000       0x40 build/main.o\n\n\
+               .comment        0x00000000       0x30\n .comment       0x00000000       0x20 \
+               build/late.o\n .comment       0x00000020       0x10 build/later.o\n";
+    let lld = "     VMA      LMA     Size Align Out     In      Symbol\n\
+               \x20      0        0       40     4 .text\n\
+               \x20      0        0       40     4         build/main.o:(.text)\n\
+               \x20      0        0       30     1 .comment\n\
+               \x20      0        0       30     1         build/late.o:(.comment)\n";
+    for text in [gnu, lld] {
+        let map = Some(LinkerMap::parse(text).unwrap());
+        let m = measured(elf.build(), &Settings { map, ..Settings::default() });
+        assert_eq!(bytes(&m, "flash", "(.text of main.o, no symbol)"), 64, "{text}");
+    }
+}
+
 #[test]
 fn maps_of_lld_are_read_and_others_refused() {
     let lld = "     VMA      LMA     Size Align Out     In      Symbol

@@ -119,7 +119,31 @@ fn stack_rows(analysis: &Analysis<'_>) -> Vec<Stack> {
             top: None,
         }
     });
-    main.chain(threads).collect()
+    distinct(main.chain(threads).collect(), analysis)
+}
+
+/// Functions of several files that share a name get their file's beside it or, where that is the
+/// same or not known, their address.
+fn distinct(mut stacks: Vec<Stack>, analysis: &Analysis<'_>) -> Vec<Stack> {
+    let file = |stack: &Stack| {
+        let frames = analysis.firmware.frames(stack.entry).frames;
+        let file = frames.last()?.file?;
+        Some(file.rsplit(['/', '\\']).next().unwrap_or(file).to_owned())
+    };
+    let by_file: fn(&str, Option<String>, u32) -> String = |name, file, _| match file {
+        Some(file) => format!("{name} ({file})"),
+        None => name.to_owned(),
+    };
+    let by_address: fn(&str, Option<String>, u32) -> String =
+        |name, _, at| format!("{name} at {at:#010x}");
+    for rename in [by_file, by_address] {
+        let names: Vec<String> = stacks.iter().map(|stack| stack.name.clone()).collect();
+        let is_shared = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+        for stack in stacks.iter_mut().filter(|stack| is_shared(&stack.name)) {
+            stack.name = rename(&stack.name, file(stack), stack.entry);
+        }
+    }
+    stacks
 }
 
 fn stacks(measurement: &mut Measurement, analysis: &Analysis<'_>) {

@@ -168,7 +168,7 @@ fn annotations_that_do_not_fit_are_refused_by_name() {
     let cases = [
         (
             "calls.man = [\"leaf\"]",
-            "[calls] man: no symbol \"man\" in this file; did you mean main?",
+            "[calls] man: no symbol \"man\" in the firmware; did you mean main?",
         ),
         ("calls.leaf = [\"main\"]", "[calls] leaf: the function has no indirect call"),
         ("calls.main = []", "[calls] main: no targets are listed"),
@@ -181,7 +181,8 @@ fn annotations_that_do_not_fit_are_refused_by_name() {
         ("dynamic.leaf = 8", "[dynamic] leaf: the function allocates nothing dynamically"),
         (
             "threads.leaf.stack = \"nothing\"",
-            "[threads] nothing: no symbol \"nothing\" in this file",
+            "[threads] nothing: no symbol \"nothing\" in the firmware; `strobe size FIRMWARE \
+             --top 0` lists its names",
         ),
     ];
     for (text, expected) in cases {
@@ -197,6 +198,19 @@ fn threads_have_stacks_and_margins() {
     // Handlers use the same stack where there is no process stack.
     assert!(is(cell(&m, "stacks", "worst", 1), 32 + 36 + 16, true));
     assert_eq!(cell(&m, "stacks", "margin", 1).number().unwrap().as_f64(), 16.0);
+}
+
+/// Two functions may share a name, as those of Rust that differ in a hash alone.
+#[test]
+fn threads_of_one_name_are_distinguished() {
+    let workers = ["_ZN1a6worker17h0000000000000001E", "_ZN1a6worker17h0000000000000002E"];
+    let code = |name| Function { name, code: &[0xb088, 0xb008, 0x4770] };
+    let firmware = image(&["main", workers[0], workers[1], "nmi"].map(code));
+    let text = workers.map(|name| format!("threads.{name}.stack = 64\n")).concat();
+    let m = measure(&firmware, "image.elf", &Annotations::parse(&text).unwrap()).unwrap();
+    m.check().unwrap();
+    let names = [1, 2].map(|row| cell(&m, "stacks", "stack", row).text().unwrap().to_owned());
+    assert_eq!(names, [32, 48].map(|at| format!("a::worker at {:#010x}", AT + at)));
 }
 
 #[test]
