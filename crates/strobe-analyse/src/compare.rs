@@ -46,6 +46,9 @@ const CODE: &str = "code-run";
 /// Figures of a whole run that are no sums.
 const EXTREMES: [&str; 4] = ["deepest-stack", "stack-margin", "image-flash", "image-ram"];
 
+/// How figures of heaps begin: windows have a table of their own, these are of the whole run.
+const HEAP: &str = "heap-";
+
 /// The instrument whose bounds are those of a model.
 const SIMULATED: &str = "simulated board";
 
@@ -364,7 +367,9 @@ fn pairs(a: &Measurement, b: &Measurement) -> Vec<Both> {
             b: b.into(),
         })
     };
-    let time = both("window", "time", &a.window.duration, &b.window.duration);
+    // Images and dumps have no time.
+    let is_known = |pair: &Both| pair.a.value.is_some() || pair.b.value.is_some();
+    let time = both("window", "time", &a.window.duration, &b.window.duration).filter(is_known);
     let shared = shares_model(a, b);
     let totals =
         a.totals.iter().filter(|total| !(shared && total.id == ON_A_CHIP)).filter_map(|total| {
@@ -401,7 +406,11 @@ fn totals(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
         if adds_up && windows.iter().any(|n| *n > 1) {
             let mut table = side_by_side(unit);
             // Each window runs the same code, on the same stacks.
-            let is_sum = |pair: &&Both| pair.id != CODE && !EXTREMES.contains(&pair.id.as_str());
+            let is_sum = |pair: &&Both| {
+                pair.id != CODE
+                    && !EXTREMES.contains(&pair.id.as_str())
+                    && !pair.id.starts_with(HEAP)
+            };
             for pair in of_unit().filter(is_sum) {
                 let (a, b) = (pair.a.divided(windows[0]), pair.b.divided(windows[1]));
                 table.row(row(pair.names(), &a, &b, one_model));

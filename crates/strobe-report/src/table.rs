@@ -37,6 +37,8 @@ struct Column {
     right: bool,
     /// Whether the column may go where there is no room; the least goes first.
     optional: Option<u8>,
+    /// Columns of one number go together.
+    pair: Option<usize>,
 }
 
 /// A cell.
@@ -82,13 +84,13 @@ impl Table {
 
     /// A column of numbers.
     pub(crate) fn number(mut self, head: impl Into<Cow<'static, str>>) -> Self {
-        self.columns.push(Column { head: head.into(), right: true, optional: None });
+        self.columns.push(Column { head: head.into(), right: true, optional: None, pair: None });
         self
     }
 
     /// A column of text.
     pub(crate) fn text(mut self, head: impl Into<Cow<'static, str>>) -> Self {
-        self.columns.push(Column { head: head.into(), right: false, optional: None });
+        self.columns.push(Column { head: head.into(), right: false, optional: None, pair: None });
         self
     }
 
@@ -97,6 +99,15 @@ impl Table {
     pub(crate) fn optional(mut self, worth: u8) -> Self {
         if let Some(column) = self.columns.last_mut() {
             column.optional = Some(worth);
+        }
+        self
+    }
+
+    /// The column just added goes where another of that number goes: a figure of one side says
+    /// nothing without the other side's.
+    pub(crate) fn paired(mut self, pair: usize) -> Self {
+        if let Some(column) = self.columns.last_mut() {
+            column.pair = Some(pair);
         }
         self
     }
@@ -286,9 +297,15 @@ impl Table {
             let shown = (0..widths.len()).filter(|i| widths[*i] > 0);
             let optional = shown.filter_map(|i| Some((self.columns[i].optional?, i)));
             let (_, drop) = optional.min()?;
-            widths[drop] = 0;
+            self.leave_out(drop, &mut widths);
         }
         Some(widths).filter(|widths| widths.iter().filter(|w| **w > 0).count() > 2)
+    }
+
+    fn leave_out(&self, column: usize, widths: &mut [usize]) {
+        let pair = self.columns[column].pair;
+        let goes = |at: usize| at == column || pair.is_some() && self.columns[at].pair == pair;
+        (0..widths.len()).filter(|at| goes(*at)).for_each(|at| widths[at] = 0);
     }
 
     /// The width of each column; 0 for those left out.
@@ -312,7 +329,7 @@ impl Table {
             else {
                 break;
             };
-            widths[drop] = 0;
+            self.leave_out(drop, &mut widths);
         }
         while self.narrows && used(&widths) + wanted.min(LEAST_NAME) > width {
             let words = (0..last).filter(|i| !self.columns[*i].right && widths[*i] > LEAST_WORDS);
@@ -370,16 +387,23 @@ impl Table {
     /// Each row as its name and, beneath, what the columns hold.
     fn write_paragraphs(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let indent = " ".repeat(self.indent);
+        let mut is_sum = false;
         for line in &self.lines {
+            is_sum |= matches!(line, Line::Rule);
             let Line::Cells(cells, paint) = line else { continue };
-            let Some((name, figures)) = cells.split_last() else { continue };
-            let inside: String = name.text.chars().take_while(|c| *c == ' ').collect();
+            let Some(name) = self.heading(cells) else { continue };
+            let title = match name.text.as_str() {
+                "" if is_sum => "all",
+                text => text,
+            };
+            let inside: String = title.chars().take_while(|c| *c == ' ').collect();
             let room = style.width.saturating_sub(self.indent + inside.len());
-            for line in folded(&name.text, room) {
+            for line in folded(title, room) {
                 writeln!(out, "{indent}{inside}{}", paint.on(&line, style))?;
             }
+            let figures = cells.iter().zip(&self.columns);
             let figures =
-                figures.iter().zip(&self.columns).filter(|(cell, _)| !cell.text.is_empty());
+                figures.filter(|(cell, _)| !cell.text.is_empty() && !std::ptr::eq(*cell, name));
             let figures = figures.map(|(cell, column)| match column.head.as_ref() {
                 "" => cell.text.clone(),
                 head => format!("{head} {}", cell.text),
@@ -390,6 +414,14 @@ impl Table {
             }
         }
         Ok(())
+    }
+
+    /// What a row is called: its last cell or, where that is empty, the first in words.
+    fn heading<'c>(&self, cells: &'c [Cell]) -> Option<&'c Cell> {
+        let last = cells.last()?;
+        let mut words = cells.iter().zip(&self.columns).filter(|(_, column)| !column.right);
+        let first = words.find(|(cell, _)| !cell.text.is_empty()).map(|(cell, _)| cell);
+        if last.text.is_empty() { first.or(Some(last)) } else { Some(last) }
     }
 
     fn write_wrapped(

@@ -80,7 +80,10 @@ pub(super) fn push(
         else {
             continue;
         };
-        let windows = [a, b].map(|side| side.window.entries.unwrap_or(1));
+        let windows = match section.id.starts_with(super::HEAP) {
+            true => [1, 1],
+            false => [a, b].map(|side| side.window.entries.unwrap_or(1)),
+        };
         let first = of_a.measures.first().and_then(|m| Some((m, of_b.measure(&m.id)?)));
         if let Some((measure, _)) = first.filter(|(a, b)| a.unit == b.unit) {
             // A file that one side does not know distinguishes nothing.

@@ -258,11 +258,16 @@ fn comparisons_can_be_compared() {
 
 #[test]
 fn several_windows_are_compared_one_by_one() {
-    let a = run(A, Kind::Exact);
-    let mut b = run(B, Kind::Exact);
+    let (mut a, mut b) = (run(A, Kind::Exact), run(B, Kind::Exact));
     b.window.entries = Some(2);
+    // The heap of the whole run is no sum over windows.
+    for side in [&mut a, &mut b] {
+        side.push_total("heap-peak", "heap peak", Quantity::exact(600u64, Unit::BYTES));
+    }
     let compared = compare(&a, &b);
     let all = figures(&compared);
+    assert_eq!(all["totals-bytes/heap-peak/b"], Number::Integer(600));
+    assert!(!all.contains_key("windows-bytes/heap-peak/b"));
     assert_eq!(all["windows-cycles/cycles/b"], Number::Integer(735));
     assert_eq!(all["windows-cycles/cycles/difference"], Number::Integer(735 - 1380));
 }

@@ -20,6 +20,9 @@ use crate::words::one_line;
 /// Rows shown of a longer table, unless all are asked for.
 const MOST_ROWS: usize = 40;
 
+/// Rows shown of a comparison's table in which nothing differs.
+const MOST_EQUAL: usize = 10;
+
 /// Over what figures of limited resolution are off by.
 const FINE: &str = "+/-";
 
@@ -44,9 +47,14 @@ impl View for Rows<'_> {
             return Ok(());
         }
         heading(&self.section.title, page.options, out)?;
-        let mut columns = columns(self.table, &self.section.title);
         let rows = self.table.len();
         let shown = if page.selection.top == 0 { rows } else { rows.min(MOST_ROWS) };
+        if rows > MOST_EQUAL && page.selection.top != 0 && is_all_equal(self.table) {
+            let all = counted(rows as u64, "row");
+            let same = format!("the same in both; --top 0 shows all {all}");
+            return item("", &same, Paint::Faint, page.options, out);
+        }
+        let mut columns = columns(self.table, &self.section.title, false);
         let width = page.options.style.width;
         // Of what grows at its end, the end is shown.
         let is_log = self.section.id.starts_with(LOG);
@@ -54,6 +62,7 @@ impl View for Rows<'_> {
         let mut layout = self.layout(&columns, range.clone());
         let mut units = BTreeMap::new();
         if !layout.has_room(width) {
+            columns = self::columns(self.table, &self.section.title, true);
             units = without_units(&mut columns);
             layout = self.layout(&columns, range);
         }
@@ -95,8 +104,12 @@ impl Rows<'_> {
         let mut layout = columns.iter().fold(Layout::new().narrowing(), |layout, column| {
             let head = column.head.clone();
             let layout = if column.right { layout.number(head) } else { layout.text(head) };
-            match column.worth {
+            let layout = match column.worth {
                 Some(worth) => layout.optional(worth),
+                None => layout,
+            };
+            match self.pair(column) {
+                Some(first) => layout.paired(first),
                 None => layout,
             }
         });
@@ -124,6 +137,38 @@ impl Rows<'_> {
         }
         layout
     }
+
+    /// Of a side's figure in a comparison, the number of the other side's column, the lesser of the
+    /// two.
+    fn pair(&self, shape: &Shape) -> Option<usize> {
+        let column = shape.column.filter(|_| shape.shows == Shows::Value)?;
+        let at = |id: String| self.table.columns.iter().position(|column| column.id == id);
+        let stem = |end| column.id.strip_suffix(end);
+        let other = match (stem("-a"), stem("-b")) {
+            (Some(stem), _) => at(format!("{stem}-b"))?,
+            (_, Some(stem)) => at(format!("{stem}-a"))?,
+            _ => return None,
+        };
+        Some(other.min(shape.index))
+    }
+}
+
+fn is_difference(column: &Column) -> bool {
+    column.id.ends_with("-difference")
+}
+
+/// Whether a table compares rows that are the same on both sides, all of them.
+fn is_all_equal(table: &Table) -> bool {
+    let mut differences = table.columns.iter().filter(|c| is_difference(c)).peekable();
+    let is_zero = |cell: &Cell| match cell {
+        Cell::Empty => true,
+        Cell::Exact(n) => n.as_f64() == 0.0,
+        _ => false,
+    };
+    let is_one_sided = |column: &Column| column.cells.iter().any(|cell| *cell != Cell::Empty);
+    differences.peek().is_some()
+        && differences.all(|column| column.cells.iter().all(is_zero))
+        && !table.column("side").is_some_and(is_one_sided)
 }
 
 /// Takes units out of headings: the columns of each.
@@ -207,8 +252,9 @@ impl Shape<'_> {
     }
 }
 
-/// The columns as they are shown: the name last, which gives way where there is no room.
-fn columns<'a>(table: &'a Table, title: &str) -> Vec<Shape<'a>> {
+/// The columns as they are shown: the name last, which gives way where there is no room. In a
+/// `tight` comparison that is the widest text, whichever column it is in: its last one is short.
+fn columns<'a>(table: &'a Table, title: &str, tight: bool) -> Vec<Shape<'a>> {
     let mut order: Vec<usize> = (0..table.columns.len()).collect();
     let has = |id: &str| table.column(id).is_some();
     // What stands above the rows, and names for programs where there are some for people.
@@ -224,7 +270,10 @@ fn columns<'a>(table: &'a Table, title: &str) -> Vec<Shape<'a>> {
         (texts.map(|text| text.chars().count()).max(), std::cmp::Reverse(*i))
     };
     let widest = || order.iter().copied().filter(is_text).max_by_key(longest);
-    let name = order.last().copied().filter(is_text).or_else(widest);
+    let is_short = |i: &usize| longest(i).0.is_none_or(|n| n < LONGEST_WORD);
+    let tight = tight && table.columns.iter().any(is_difference);
+    let last = order.last().copied().filter(is_text).filter(|i| !(tight && is_short(i)));
+    let name = last.or_else(widest);
     order.retain(|i| Some(*i) != name);
     let mut shapes: Vec<Shape<'a>> = Vec::new();
     for index in order.into_iter().chain(name) {

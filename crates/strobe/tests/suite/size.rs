@@ -99,3 +99,19 @@ fn a_measurement_that_was_stored_is_drawn_as_well() {
     let ran = strobe(&["report", "--treemap", &stored]);
     assert!(ran.stdout.contains("treemap: 21,560 bytes"), "{}", ran.stdout);
 }
+
+/// Names that are longer than the line leave room for what has changed; what has not is one line.
+#[test]
+fn a_comparison_keeps_its_figures() {
+    let [a, b] = ["threads-freertos", "threads-zephyr"].map(prebuilt);
+    let ran = strobe(&["size", &b, "--against", &a]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let tables: Vec<&str> = ran.stdout.split("\n\n").collect();
+    let heads = tables.iter().filter(|table| table.starts_with("by "));
+    // The sides themselves are behind the comparison.
+    let heads: Vec<&str> = heads.filter_map(|table| table.lines().nth(1)).take(4).collect();
+    assert_eq!(heads.len(), 4, "{}", ran.stdout);
+    assert!(heads.iter().all(|head| head.contains("diff.")), "{heads:#?}");
+    let ran = strobe(&["size", &a, "--against", &a]);
+    assert!(ran.stdout.contains("the same in both; --top 0 shows all"), "{}", ran.stdout);
+}
