@@ -4,9 +4,11 @@
 //! addresses are flash and which are RAM; `map.rs` reads the linker's map, which knows objects and
 //! archive members; `layers.rs` groups what was found by rules; `graph.rs` has who refers to whom,
 //! from which `support.rs` finds what formatting, floating point and the like cost and who needs
-//! them, and `why.rs` why a symbol is there; `measurement.rs` makes a measurement of it.
+//! them, and `why.rs` why a symbol is there; `heap.rs` has what the same layers allocate;
+//! `measurement.rs` makes a measurement of it.
 
 mod graph;
+mod heap;
 mod items;
 mod layers;
 mod map;
@@ -21,6 +23,7 @@ mod tests;
 mod things;
 mod why;
 
+pub use heap::heap_by_layer;
 pub use layers::{Layers, RulesError};
 pub use map::{LinkerMap, MapError};
 pub use regions::{Kind, Region};

@@ -26,7 +26,7 @@ pub struct SymbolMatch {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SymbolError {
     /// No symbol has that name.
-    #[error("no symbol {name:?} in this file{}", did_you_mean(.suggestions))]
+    #[error("no symbol {name:?} in the firmware{}", did_you_mean(.suggestions))]
     NotFound {
         /// The name.
         name: String,
@@ -45,7 +45,7 @@ pub enum SymbolError {
 
 fn did_you_mean(suggestions: &[String]) -> String {
     match suggestions {
-        [] => String::new(),
+        [] => "; `strobe size FIRMWARE --top 0` lists its names".to_owned(),
         names => format!("; did you mean {}?", names.join(", ")),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use strobe_memory::size::{Layers, heap_by_layer};
 use strobe_model::measurement::{Balance, Measurement};
 use strobe_report::text::Selection;
 use strobe_source::simulated::extremes::CARRIED;
@@ -17,7 +18,7 @@ use crate::report::{self, detect};
 use crate::rig::{self, Rig};
 use crate::run::By;
 use crate::simulate::{self, PathFor, Setup};
-use crate::{board, exit, input, measurement, show, traced};
+use crate::{board, exit, input, measurement, show, size, traced};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,6 +69,9 @@ pub struct Args {
     /// Further memory allocators by the names of their functions (docs/heap.md).
     #[arg(long, value_name = "FILE")]
     allocators: Option<PathBuf>,
+    /// Rules for layers, which come before the built-in ones (docs/size.md).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["elf", "sample_bytes"])]
+    layers: Option<PathBuf>,
     /// Check every load and store: use after free, accesses beside a block, reads of what was never
     /// written; and how much of each block is used. The run takes several times as long.
     #[arg(long)]
@@ -112,6 +116,7 @@ impl Args {
         named.reads(self.load.iter().map(|load| &load.path));
         named.reads(&self.elf);
         named.reads(&self.allocators);
+        named.reads(&self.layers);
         self.setup.files(named);
         self.result.files(named);
     }
@@ -121,6 +126,11 @@ impl Args {
         let sample = self.sample_bytes.map(HeapSampling::every);
         let settings = settings(self.allocators.as_deref(), self.check_memory)?;
         Ok(HeapSettings { sample, ..settings })
+    }
+
+    /// Which code belongs to which layer.
+    fn layers(&self) -> anyhow::Result<Layers> {
+        size::layers(self.layers.as_deref())
     }
 
     /// Where windows begin and end.
@@ -153,10 +163,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let firmware = input::firmware(path)?;
     let choice = board::choose(&args.setup.board, &firmware)?;
-    let (wanted, marks) = (args.wanted()?, args.marks());
+    let (wanted, marks, layers) = (args.wanted()?, args.marks(), args.layers()?);
     let done = simulate::heap(path, &firmware, &choice, &args.setup, wanted, marks)?;
     let mut measurement = measurement::of(&done.record);
     done.heaps.unwrap_or_default().instead_of(&mut measurement);
+    heap_by_layer(&mut measurement, &layers);
     shown(args, measurement)?;
     Ok(exit::code_for(&done.record))
 }
@@ -164,12 +175,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// Runs a rig and reports the heap of the chip that was asked for, or of all that have one.
 fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let rig = Rig::load(path, args.chip.as_deref(), &args.load, &args.setup)?;
+    let layers = args.layers()?;
     let asked = simulate::heap_settings(&args.setup, args.wanted()?, args.marks())?;
     let mut ran = rig.simulate(&args.setup, &asked, None)?;
     simulate::never_reached(&mut ran[rig.chosen].record, &args.setup);
     let mut measurement = rig.measurement(&ran);
     for (part, i) in measurement.parts.iter_mut().zip(rig.reported()) {
         ran[i].heaps.take().unwrap_or_default().instead_of(&mut part.measurement);
+        heap_by_layer(&mut part.measurement, &layers);
     }
     shown(args, measurement)?;
     Ok(rig::code_for(&ran))
@@ -294,5 +307,6 @@ pub fn settings(path: Option<&Path>, check_memory: bool) -> anyhow::Result<HeapS
 pub fn add(heaps: Option<Heaps>, measurement: &mut Measurement, selection: &mut Selection) {
     let Some(heaps) = heaps else { return };
     heaps.add_to(measurement);
+    heap_by_layer(measurement, &Layers::default());
     selection.without.extend(DETAILS.map(str::to_owned));
 }

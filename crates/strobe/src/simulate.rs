@@ -121,7 +121,7 @@ pub struct World {
     #[arg(long)]
     run_on: bool,
     /// Where an operating system keeps its threads: a description as in crates/strobe-source/rtos,
-    /// or `none` to distinguish threads by their stacks alone. FreeRTOS, NuttX and Zephyr are
+    /// or `none` to distinguish threads by their stacks alone. FreeRTOS, NuttX, RIOT and Zephyr are
     /// recognised without.
     #[arg(long, value_name = "FILE|none")]
     rtos: Option<String>,

@@ -165,7 +165,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(measurement) => measurement,
         // The map is this build's.
         None => {
-            let layers = layers(args)?;
+            let layers = layers(args.layers.as_deref())?;
             measured(before, &Settings { layers, ..Settings::default() })?
         }
     };
@@ -206,11 +206,12 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         }
         None => None,
     };
-    Ok(Settings { map, regions: Vec::new(), layers: layers(args)? })
+    Ok(Settings { map, regions: Vec::new(), layers: layers(args.layers.as_deref())? })
 }
 
-fn layers(args: &Args) -> anyhow::Result<Layers> {
-    let Some(path) = &args.layers else { return Ok(Layers::default()) };
+/// The rules of a file, and the built-in ones.
+pub fn layers(path: Option<&Path>) -> anyhow::Result<Layers> {
+    let Some(path) = path else { return Ok(Layers::default()) };
     let text = files::text(path, &Kind::LAYERS)?;
     Layers::parse(&text).map_err(|e| exit::data(format!("{}: {e}", path.display())))
 }

@@ -59,6 +59,7 @@ fn totals(profile: &Profile, part: &mut Measurement) {
         what: measure.title.clone(),
         unit: measure.unit.clone(),
         taken_as: "taken".to_owned(),
+        attributed_as: String::new(),
         taken: count(all.value),
         attributed: count(busy.value).saturating_sub(unnamed),
         unattributed: if unnamed > 0 {

@@ -31,10 +31,18 @@ pub fn chance(bytes: u32, distance: f64) -> f64 {
     -(-f64::from(bytes.max(1)) / distance).exp_m1()
 }
 
-/// What all blocks have, from those that were sampled: their sizes, and what each has.
-pub fn estimate(blocks: impl IntoIterator<Item = (u32, f64)>, distance: f64) -> Estimate {
+/// What all blocks have, from those that were sampled: their sizes, and what each has. `least` is
+/// the same of the smallest block that there may be: the interval has room for one that was not
+/// sampled, and the smallest stands for the most blocks.
+pub fn estimate(
+    blocks: impl IntoIterator<Item = (u32, f64)>,
+    distance: f64,
+    least: (u32, f64),
+) -> Estimate {
     let mut out = Estimate::default();
-    let (mut variance, mut most, mut seen) = (0.0, 0.0_f64, 0.0);
+    let (mut variance, mut seen) = (0.0, 0.0);
+    let one = least.1 / chance(least.0, distance);
+    let mut most = one * (1.0 - chance(least.0, distance));
     for (bytes, has) in blocks {
         let chance = chance(bytes, distance);
         let weighted = has / chance;
@@ -45,10 +53,9 @@ pub fn estimate(blocks: impl IntoIterator<Item = (u32, f64)>, distance: f64) -> 
         variance += weighted * weighted * (1.0 - chance);
         most = most.max(weighted * (1.0 - chance));
     }
-    (out.low, out.high) = (out.value, out.value);
+    (out.low, out.high) = (out.value, out.value + NONE * most);
     if out.samples == 0 {
-        // Of small blocks each stands for `distance` bytes, or as many blocks of one.
-        out.high = NONE * distance;
+        out.high = NONE * one;
     }
     if variance > 0.0 && out.value > 0.0 {
         // What was seen is there for certain.
@@ -72,15 +79,15 @@ mod tests {
 
     #[test]
     fn a_big_block_is_always_sampled_and_exact() {
-        let estimate = estimate([(1_000_000, 1e6)], 1000.0);
+        let estimate = estimate([(1_000_000, 1e6)], 1000.0, (1_000_000, 1e6));
         assert_eq!((estimate.value, estimate.low, estimate.high), (1e6, 1e6, 1e6));
     }
 
     #[test]
     fn nothing_seen_is_not_nothing() {
-        let estimate = estimate([], 1000.0);
+        let estimate = estimate([], 1000.0, (1, 1.0));
         assert_eq!((estimate.samples, estimate.value, estimate.low), (0, 0.0, 0.0));
-        assert!((3688.0..3690.0).contains(&estimate.high));
+        assert!((3688.0..3692.0).contains(&estimate.high));
     }
 
     /// Quantiles of chi square with 2, 10 and 100 degrees of freedom, halved, as tables have them.
@@ -104,12 +111,32 @@ mod tests {
         for _ in 0..rounds {
             let sampled: Vec<u32> =
                 sizes.iter().copied().filter(|&s| random.unit() < chance(s, 4096.0)).collect();
-            let got = estimate(sampled.iter().map(|&s| (s, f64::from(s))), 4096.0);
+            let got = estimate(sampled.iter().map(|&s| (s, f64::from(s))), 4096.0, (1, 1.0));
             sum += got.value;
             held += u32::from((got.low..=got.high).contains(&truth));
         }
         let mean = sum / f64::from(rounds);
         assert!((mean / truth - 1.0).abs() < 0.01, "{mean} {truth}");
         assert!(held >= 375, "{held} of {rounds}");
+    }
+
+    /// Numbers of blocks too, where a few big ones are sampled and many small ones hardly ever.
+    #[test]
+    fn blocks_that_are_hardly_ever_sampled_are_in_the_interval() {
+        let mut random = Random::new(17);
+        let sizes: Vec<u32> = (0..24).map(|n| [16, 40, 100, 900][n % 4]).collect();
+        for distance in [100.0, 500.0, 2000.0, 20_000.0] {
+            let (rounds, mut held) = (400, 0);
+            for _ in 0..rounds {
+                let sampled: Vec<u32> = sizes
+                    .iter()
+                    .copied()
+                    .filter(|&s| random.unit() < chance(s, distance))
+                    .collect();
+                let got = estimate(sampled.iter().map(|&s| (s, 1.0)), distance, (16, 1.0));
+                held += u32::from((got.low..=got.high).contains(&(sizes.len() as f64)));
+            }
+            assert!(held >= 375, "{held} of {rounds} with {distance}");
+        }
     }
 }

@@ -172,6 +172,7 @@ fn balances(measurement: &mut Measurement, all: Bytes, items: &[Item]) {
             what: what.to_owned(),
             unit: Unit::BYTES,
             taken_as: "in the image".to_owned(),
+            attributed_as: String::new(),
             taken,
             attributed: items.iter().filter(|i| i.is_attributed).map(|i| of(i.bytes)).sum(),
             unattributed: unattributed.into_iter().map(|(why, n)| (why.to_owned(), n)).collect(),

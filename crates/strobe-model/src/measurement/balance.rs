@@ -27,8 +27,11 @@ pub struct Parts {
     pub taken_as: String,
     /// Everything.
     pub taken: u64,
-    /// Attributed to named code, threads, packets.
+    /// Attributed to named code, threads, packets; or what `attributed_as` says.
     pub attributed: u64,
+    /// What `attributed` is called where that is another word, as `freed`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub attributed_as: String,
     /// Not attributable, each amount with its reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unattributed: Vec<(String, u64)>,
@@ -133,6 +136,7 @@ mod tests {
                 what: "samples".into(),
                 unit: Unit::SAMPLES,
                 taken_as: "taken".into(),
+                attributed_as: String::new(),
                 taken: sum + off,
                 attributed: a.into(),
                 unattributed: vec![("no symbol".into(), u.into())],

@@ -58,6 +58,7 @@ fn server() -> Measurement {
         what: "samples".to_owned(),
         unit: Unit::SAMPLES,
         taken_as: "taken".to_owned(),
+        attributed_as: String::new(),
         taken: 90,
         attributed: 80,
         unattributed: vec![("no symbol".to_owned(), 10)],

@@ -79,7 +79,11 @@ fn same(a: &Balance, b: &Balance) -> bool {
 /// `23,734 cycles taken = 23,734 attributed + 0 idle + 0 lost`.
 pub(crate) fn text(balance: &Balance) -> String {
     let parts = balance.parts();
-    let mut sum = vec![format!("{} attributed", grouped(parts.attributed))];
+    let attributed_as = match parts.attributed_as.as_str() {
+        "" => "attributed",
+        word => word,
+    };
+    let mut sum = vec![format!("{} {attributed_as}", grouped(parts.attributed))];
     sum.extend(parts.unattributed.iter().map(|(why, n)| format!("{} {why}", grouped(*n))));
     // Bytes are never idle.
     if parts.idle > 0 || parts.unit != Unit::BYTES {

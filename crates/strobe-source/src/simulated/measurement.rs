@@ -308,6 +308,7 @@ fn balances(record: &Record, out: &mut Measurement) {
             what: what.to_owned(),
             unit: Unit::CYCLES,
             taken_as: "taken".to_owned(),
+            attributed_as: String::new(),
             taken: parts.taken,
             attributed: parts.attributed,
             unattributed: parts.unattributed.clone(),

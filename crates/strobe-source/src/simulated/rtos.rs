@@ -87,6 +87,7 @@ pub enum Systems {
 const BUILTIN: &[(&str, &str)] = &[
     ("freertos.toml", include_str!("../../rtos/freertos.toml")),
     ("nuttx.toml", include_str!("../../rtos/nuttx.toml")),
+    ("riot.toml", include_str!("../../rtos/riot.toml")),
     ("zephyr.toml", include_str!("../../rtos/zephyr.toml")),
 ];
 

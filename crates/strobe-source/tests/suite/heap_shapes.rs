@@ -349,3 +349,26 @@ fn calls_inside_calls_are_part_of_them() {
     let usable = live.column("usable").and_then(|column| column.cells[0].number());
     assert_eq!(usable.map(|usable| usable.as_u64()), Some(88));
 }
+
+/// C++ frees arrays by functions of their own, whatever both are built on.
+#[test]
+fn an_array_is_freed_as_one() {
+    let functions = [
+        ("malloc", ReturnsFourth),
+        ("free", Nothing),
+        ("_Znwj", Calls("malloc")),
+        ("_Znaj", Calls("_Znwj")),
+        ("_ZdlPv", Calls("free")),
+        ("_ZdaPv", Calls("_ZdlPv")),
+    ];
+    let made = [("_Znaj", [40, 0, 0, A]), ("_Znwj", [8, 0, 0, B]), ("_Znaj", [24, 0, 0, C])];
+    let right = [("_ZdaPv", [A, 0, 0, 0]), ("_ZdlPv", [B, 0, 0, 0]), ("_ZdaPv", [C, 0, 0, 0])];
+    assert_figures(&heaps(&functions, &[made, right].concat(), &[]), 3, 72, 72);
+    let wrong = [("_ZdlPv", [A, 0, 0, 0]), ("_ZdlPv", [B, 0, 0, 0]), ("_ZdaPv", [C, 0, 0, 0])];
+    let heaps = heaps(&functions, &[made, wrong].concat(), &[]);
+    let [finding] = heaps.findings.as_slice() else { panic!("{:?}", heaps.findings) };
+    assert_eq!(finding.code, "mismatched-free");
+    let names = "is from operator new[](unsigned int) and is freed by operator delete(void*)";
+    assert!(finding.text.contains(names), "{}", finding.text);
+    assert_eq!(total(&heaps, "heap-live"), (0, true));
+}

@@ -40,6 +40,10 @@ pub struct Args {
     /// The code with which the firmware exits.
     #[arg(long, value_name = "CODE", default_value_t = 0)]
     exit_code: i32,
+    /// Further options of `strobe run`, behind `--`: `-- --clock 16MHz`. They are written as `run`;
+    /// files in them are relative to where strobe.toml is.
+    #[arg(last = true, value_name = "OPTION OF RUN")]
+    run: Vec<String>,
 }
 
 impl Args {
@@ -66,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let elf = elf.strip_prefix(&directory).map(Path::to_owned).unwrap_or(elf);
     let exit_code = args.exit_code;
     let firmware = Firmware::of(elf, args.board.clone(), args.until.clone());
-    let firmware = Firmware { exit_code, ..firmware };
+    let firmware = Firmware { exit_code, run: args.run.clone(), ..firmware };
     let run = measure::watched(&firmware, &directory).map_err(Failed::passed_on)?;
     let [size, stack] =
         [From::Size, From::Stack].map(|from| measure::of(&firmware, &from, &directory));
@@ -116,6 +120,10 @@ impl Written {
         if !firmware.until.all().is_empty() {
             let all: Vec<String> = firmware.until.all().iter().map(|until| quoted(until)).collect();
             let _ = writeln!(text, "until = [{}]", all.join(", "));
+        }
+        if !firmware.run.is_empty() {
+            let all: Vec<String> = firmware.run.iter().map(|option| quoted(option)).collect();
+            let _ = writeln!(text, "run = [{}]", all.join(", "));
         }
         if firmware.exit_code != 0 {
             let _ = writeln!(text, "exit-code = {}", firmware.exit_code);

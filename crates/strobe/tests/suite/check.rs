@@ -357,7 +357,12 @@ fn a_first_file_holds_and_is_not_overwritten() {
     let again = init(&[]);
     assert_eq!(again.code, 64);
     assert!(again.stderr.contains("--force"), "{}", again.stderr);
-    assert_eq!(init(&["--force"]).code, 0);
+    // Further options of the run are kept for later ones.
+    assert_eq!(init(&["--force", "--", "--bounds", "carried"]).code, 0);
+    let text = fs::read_to_string(folder.path().join("strobe.toml")).unwrap();
+    assert!(text.contains("run = [\"--bounds\", \"carried\"]"), "{text}");
+    let ran = check(&folder, &[]);
+    assert_eq!(ran.code, 0, "{text}\n{}{}", ran.stdout, ran.stderr);
 }
 
 /// One mistake has one message and one exit code, whichever command of the two meets it.

@@ -76,6 +76,32 @@ fn temporary_strings_are_counted_against_one_buffer() {
     assert!(m.findings.iter().all(|f| f.code != "leak"), "{:?}", m.findings);
 }
 
+/// The layers' bytes are all bytes, and own rules come first.
+#[test]
+fn layers_add_up() {
+    let layers = |more: &[&str]| {
+        let firmware = prebuilt("leaky");
+        let arguments = [&["heap", &firmware, "--until", "500ms"][..], more].concat();
+        let (code, m) = measured(&arguments);
+        assert_eq!(code, 0);
+        let table = m.table("heap-layers").expect("layers").clone();
+        let column = |id: &str| table.column(id).expect("a column").cells.clone();
+        let bytes: u64 = column("bytes").iter().map(|c| c.number().unwrap().as_u64()).sum();
+        assert_eq!(bytes, total(&m, "heap-bytes"));
+        let names = column("layer").iter().map(|c| c.text().unwrap().to_owned()).collect();
+        (names, m)
+    };
+    let (names, m): (Vec<String>, _) = layers(&[]);
+    assert!(names.contains(&"application".to_owned()), "{names:?}");
+    let at = |id: &str| m.sections.iter().position(|section| section.id == id);
+    assert_eq!(at("heap-layers"), at("heap-threads").map(|at| at + 1));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("layers.toml");
+    fs::write(&path, "[[layer]]\nname = \"all of it\"\nsymbol = [\"*\"]\n").unwrap();
+    let (names, _): (Vec<String>, _) = layers(&["--layers", path.to_str().unwrap()]);
+    assert_eq!(names, ["all of it"]);
+}
+
 /// Each fault of the firmware is a finding with the call chains that it has to do with.
 #[test]
 fn misuse_is_named_with_both_call_chains() {
@@ -89,6 +115,7 @@ fn misuse_is_named_with_both_call_chains() {
     assert_eq!(wild.len(), 2);
     assert!(wild[0].contains("inside of a block") && wild[0].contains("free_inside"), "{wild:?}");
     assert!(wild[1].contains("free_no_block"), "{wild:?}");
+    assert!(wild[1].contains("8 bytes into the variable no_block"), "{wild:?}");
     assert!(of("heap-in-handler")[0].contains("PendSV_Handler"));
     assert!(of("failed-allocation")[0].contains("1000000 bytes"));
     let double = m.findings.iter().find(|finding| finding.code == "double-free").unwrap();

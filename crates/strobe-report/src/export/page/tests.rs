@@ -111,6 +111,7 @@ fn a_page_shows_what_was_seen_and_lost() {
         what: "samples".to_owned(),
         unit: Unit::SAMPLES,
         taken_as: "taken".to_owned(),
+        attributed_as: String::new(),
         taken: 90,
         attributed: 80,
         unattributed: vec![("<no symbol>".to_owned(), 10)],

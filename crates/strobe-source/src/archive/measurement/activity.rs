@@ -94,6 +94,7 @@ fn thread_balance(measurement: &mut Measurement, threads: &ThreadsSeen) {
         what: "time of threads".to_owned(),
         unit: Unit::NANOSECONDS,
         taken_as: "measured".to_owned(),
+        attributed_as: String::new(),
         taken: threads.total_ns,
         attributed,
         unattributed: vec![

@@ -92,6 +92,7 @@ fn balances(measurement: &mut Measurement, report: &AllocationsReport) {
             what: what.to_owned(),
             unit,
             taken_as: "allocated".to_owned(),
+            attributed_as: String::new(),
             taken,
             attributed,
             unattributed: vec![("no caller".to_owned(), taken - attributed)],

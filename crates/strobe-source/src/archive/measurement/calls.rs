@@ -35,6 +35,7 @@ pub(super) fn push(measurement: &mut Measurement, about: &About) {
         what: "entries and exits of functions".to_owned(),
         unit: Unit::COUNT,
         taken_as: "seen".to_owned(),
+        attributed_as: String::new(),
         taken: functions.enters.saturating_add(functions.exits),
         attributed: functions.calls.saturating_mul(2),
         unattributed: vec![

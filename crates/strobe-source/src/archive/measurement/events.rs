@@ -164,6 +164,7 @@ fn totals(measurement: &mut Measurement, about: &About) {
         what: "events".to_owned(),
         unit: Unit::COUNT,
         taken_as: "due".to_owned(),
+        attributed_as: String::new(),
         taken: due,
         attributed,
         unattributed: vec![("no known meaning".to_owned(), events - attributed)],
@@ -242,6 +243,7 @@ fn streams(measurement: &mut Measurement, trace: &TraceSummary) {
             what: format!("bytes of {}", stream.file),
             unit: Unit::BYTES,
             taken_as: "read".to_owned(),
+            attributed_as: String::new(),
             taken: stream.bytes,
             attributed: stream.packet_bytes,
             unattributed: vec![

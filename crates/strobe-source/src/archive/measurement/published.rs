@@ -16,6 +16,7 @@ pub fn published(mut samples: Measurement, published: &Published) -> Measurement
         what: "samples with a function".to_owned(),
         unit: Unit::SAMPLES,
         taken_as: "counted".to_owned(),
+        attributed_as: String::new(),
         taken: published.counted,
         attributed: there,
         unattributed: vec![("function not in the published profile".to_owned(), missing)],

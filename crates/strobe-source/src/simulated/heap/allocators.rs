@@ -126,6 +126,9 @@ pub struct Known {
     pub heap: usize,
     /// What it does.
     pub role: Role,
+    /// Its form, of an allocator with several: what one allocates, another must not free. None
+    /// where functions of two forms are one, as linkers fold them.
+    pub form: Option<String>,
 }
 
 /// Where the memory of an allocator is, in a firmware.
@@ -251,6 +254,7 @@ fn add<'a>(
         }
         for (name, address) in function.names.iter().flat_map(|name| names.find(name)) {
             if !taken.insert(address) {
+                unless_folded(found, address, function.form.as_ref());
                 continue;
             }
             let role = match names.conventions.get(&address) {
@@ -266,7 +270,7 @@ fn add<'a>(
             };
             any |= !matches!(role, Role::Own | Role::Passes | Role::Give { .. });
             let heap = found.heaps.len();
-            found.functions.push(Known { name, heap, role });
+            found.functions.push(Known { name, heap, role, form: function.form.clone() });
             let usable = usable.filter(|_| role.allocates());
             let pool = function.pool.zip(function.at).map(|place| pool(place, found));
             let (out, passes) = (function.out, role == Role::Passes);
@@ -284,6 +288,16 @@ fn add<'a>(
             collects: allocator.collects,
             least_free: least_free(firmware, allocator),
         });
+    }
+}
+
+/// Takes the form off a function that one of another form is folded into.
+fn unless_folded(found: &mut Found, address: u32, form: Option<&String>) {
+    let at = found.entries.iter().position(|entry| entry.address == address);
+    if let Some(known) = at.and_then(|at| found.functions.get_mut(at))
+        && known.form.as_ref() != form
+    {
+        known.form = None;
     }
 }
 

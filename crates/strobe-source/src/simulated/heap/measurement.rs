@@ -314,6 +314,7 @@ fn balances(seen: &Seen, fates: &Fates, out: &mut Heaps) {
             what: what.to_owned(),
             unit,
             taken_as: "allocated".to_owned(),
+            attributed_as: "freed".to_owned(),
             taken: part(all),
             attributed: part(freed),
             unattributed: unattributed

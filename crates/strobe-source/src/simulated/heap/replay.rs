@@ -428,15 +428,17 @@ impl Replay {
                 // It failed, and the block is still there.
                 self.revive(block);
             }
+            // With no bytes it frees, and resizes nothing.
+            (Some(block), 0) => {
+                self.die(block, How::Freed, Some(index));
+                return;
+            }
             (Some(block), result) => {
                 self.out.resized.0 += 1;
                 let is_same =
                     self.out.blocks.get(block as usize).map(|b| b.pointer) == Some(result);
                 self.out.resized.1 += u64::from(is_same);
                 self.die(block, How::Freed, Some(index));
-                if result == 0 {
-                    return;
-                }
             }
         }
         if !self.halves(index).allocates {

@@ -38,6 +38,8 @@ pub struct Sampler {
     pub halves: HashMap<u32, Halves>,
     /// Calls that allocate, and the bytes that they ask for.
     pub asked: (u64, u64),
+    /// The fewest bytes that any of them asks for.
+    pub least: u32,
 }
 
 impl Sampler {
@@ -51,6 +53,7 @@ impl Sampler {
             live: HashSet::new(),
             halves: HashMap::new(),
             asked: (0, 0),
+            least: u32::MAX,
         };
         sampler.left = sampler.gap();
         sampler
@@ -73,6 +76,7 @@ impl Sampler {
     fn allocates(&mut self, arguments: &[u32; 4], size: Option<u8>, count: Option<u8>) -> bool {
         let bytes = self.found.bytes(arguments, size, count).unwrap_or(0);
         self.asked = (self.asked.0 + 1, self.asked.1.saturating_add(bytes.into()));
+        self.least = self.least.min(bytes);
         self.hits(bytes)
     }
 }

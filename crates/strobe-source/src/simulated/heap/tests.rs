@@ -13,7 +13,7 @@ use super::replay::{How, MisuseKind, Shadow, replay};
 
 /// malloc, free, realloc, calloc, sbrk.
 fn found() -> Found {
-    let known = |name: &str, role| Known { name: name.to_owned(), heap: 0, role };
+    let known = |name: &str, role| Known { name: name.to_owned(), heap: 0, role, form: None };
     Found {
         heaps: vec![Heap {
             name: "malloc".to_owned(),

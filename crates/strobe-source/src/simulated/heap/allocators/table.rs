@@ -74,6 +74,8 @@ pub(super) struct Function {
     pub(super) own: bool,
     #[serde(default)]
     pub(super) passes: bool,
+    /// Which of an allocator's forms it belongs to: what one form allocates, another must not free.
+    pub(super) form: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

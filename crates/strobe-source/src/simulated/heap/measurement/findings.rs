@@ -1,6 +1,7 @@
 //! What is wrong with a firmware's use of its heaps, with the call chains that show it.
 
 use strobe_model::measurement::{Finding, Severity};
+use strobe_sim::observe::heap::Call;
 
 use super::Seen;
 use super::accesses;
@@ -32,6 +33,7 @@ pub(super) fn findings(seen: &Seen, places: &mut Places, sites: &Sites) -> Vec<F
     for kind in judged.chain([MisuseKind::Wraps, MisuseKind::InHandler]) {
         out.extend(misuses(seen, places, kind));
     }
+    out.extend(forms(seen, places));
     out.extend(accesses::findings(seen, places));
     out.extend(failures(seen, places));
     out.extend(leaks(seen, places, sites));
@@ -118,7 +120,10 @@ fn one(seen: &Seen, places: &mut Places, misuse: &Misuse) -> Finding {
         MisuseKind::WildFree => (
             Severity::Warning,
             "wild-free",
-            format!("free of {at}, where no allocator seen has put a block, {when}"),
+            format!(
+                "free of {at}, {}where no allocator seen has put a block, {when}",
+                lies_in(seen, misuse.pointer)
+            ),
         ),
         MisuseKind::Mismatch => (
             Severity::Warning,
@@ -149,6 +154,73 @@ fn one(seen: &Seen, places: &mut Places, misuse: &Misuse) -> Finding {
     };
     let evidence = evidence(seen, places, chain, block.map(|block| (block, begin)));
     Finding { place: Some(site), evidence, ..Finding::new(severity, code, text) }
+}
+
+/// What a function of another form than its own has freed, as `delete` what is from `new[]`: by the
+/// chains of both calls, how often each, with the first.
+fn forms(seen: &Seen, places: &mut Places) -> Vec<Finding> {
+    let form = |call: &Call| seen.found.functions.get(call.function as usize)?.form.as_deref();
+    let mut by_site: Vec<((u32, u32), u32, &Block, u64)> = Vec::new();
+    for block in &seen.shadow.blocks {
+        let freed = block.gone.filter(|gone| gone.how == How::Freed).and_then(|gone| gone.by);
+        let calls = seen.call(block.made_by).zip(freed.and_then(|freer| seen.call(freer)));
+        let Some(((maker, freer), freed)) = calls.zip(freed) else { continue };
+        if form(maker).zip(form(freer)).is_none_or(|(made, freed)| made == freed) {
+            continue;
+        }
+        let chains = (maker.chain, freer.chain);
+        let is_full = by_site.len() >= MOST;
+        match by_site.iter_mut().find(|(known, ..)| *known == chains) {
+            Some((.., n)) => *n += 1,
+            None if !is_full => by_site.push((chains, freed, block, 1)),
+            None => {}
+        }
+    }
+    by_site.into_iter().map(|(_, freed, block, n)| of_form(seen, places, freed, block, n)).collect()
+}
+
+fn of_form(seen: &Seen, places: &mut Places, freed: u32, block: &Block, count: u64) -> Finding {
+    let (begin, chain) = seen.call(freed).map_or((0, 0), |call| (call.begin, call.chain));
+    let text = format!(
+        "{:#010x} is from {} and is freed by {}, at cycle {begin}, by {}; it was {}",
+        block.pointer,
+        function(seen, block.made_by),
+        function(seen, freed),
+        places.path(chain),
+        made(seen, places, block)
+    );
+    Finding {
+        count,
+        place: Some(places.site(chain).shown()),
+        evidence: evidence(seen, places, chain, Some((block, begin))),
+        ..Finding::new(Severity::Warning, "mismatched-free", text)
+    }
+}
+
+/// The allocator's function that a call is of.
+fn function(seen: &Seen, call: u32) -> String {
+    let call = seen.call(call);
+    let entry = call.and_then(|call| seen.found.entries.get(call.function as usize));
+    let function = entry.and_then(|entry| seen.firmware.function_at(entry.address));
+    function.map_or_else(String::new, |id| seen.firmware.function(id).name.clone())
+}
+
+/// `8 bytes into the variable table, `: what a pointer that is no block's points to, where the
+/// firmware says.
+fn lies_in(seen: &Seen, pointer: u32) -> String {
+    let address = pointer.wrapping_add(seen.found.base);
+    let firmware = seen.firmware;
+    if let Some(variable) = firmware.data_symbol_at(address) {
+        return match address - variable.address {
+            0 => format!("the variable {}, ", variable.name),
+            1 => format!("1 byte into the variable {}, ", variable.name),
+            n => format!("{n} bytes into the variable {}, ", variable.name),
+        };
+    }
+    match firmware.function_at(address) {
+        Some(function) => format!("in the code of {}, ", firmware.function(function).name),
+        None => String::new(),
+    }
 }
 
 /// The call chain, and those that allocated the block and, before that cycle, freed it.

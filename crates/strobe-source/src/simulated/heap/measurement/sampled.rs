@@ -38,12 +38,13 @@ impl Of {
         }
     }
 
-    fn estimate<'a>(self, blocks: impl Iterator<Item = &'a Block>, distance: f64) -> Estimate {
-        let has = |block: &Block| match self {
-            Of::Bytes => f64::from(block.size),
+    fn estimate<'a>(self, blocks: impl Iterator<Item = &'a Block>, sampler: &Sampler) -> Estimate {
+        let has = |bytes: u32| match self {
+            Of::Bytes => f64::from(bytes.max(1)),
             Of::Blocks => 1.0,
         };
-        estimate(blocks.map(|block| (block.size, has(block))), distance)
+        let least = (sampler.least, has(sampler.least));
+        estimate(blocks.map(|block| (block.size, has(block.size))), sampler.distance, least)
     }
 }
 
@@ -102,7 +103,7 @@ fn totals(seen: &Seen, sampler: &Sampler, sites: &Sites) -> Vec<Total> {
     };
     let live = || seen.shadow.blocks.iter().filter(is_live);
     let of = |of: Of| match (seen.is_whole(), seen.collects()) {
-        (true, false) => quantity(of.estimate(live(), sampler.distance), of.unit()),
+        (true, false) => quantity(of.estimate(live(), sampler), of.unit()),
         // Whose memory a block has that is not followed, nobody knows.
         (true, true) => Quantity::unknown(of.unit(), COLLECTED),
         (false, _) => Quantity::unknown(of.unit(), seen.missed()),
@@ -135,7 +136,7 @@ fn table(seen: &Seen, sampler: &Sampler, sites: &Sites) -> Option<Section> {
         .map(|site| {
             let blocks = site.blocks.iter().filter_map(|&block| seen.block(block));
             let blocks: Vec<&Block> = blocks.collect();
-            (Of::Bytes.estimate(blocks.iter().copied(), sampler.distance).value, site, blocks)
+            (Of::Bytes.estimate(blocks.iter().copied(), sampler).value, site, blocks)
         })
         .collect();
     rows.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -143,10 +144,10 @@ fn table(seen: &Seen, sampler: &Sampler, sites: &Sites) -> Option<Section> {
         let live = || blocks.iter().copied().filter(is_live);
         let cell = |of: Of, estimate: Estimate| Cell::from(quantity(estimate, of.unit()));
         table.row([
-            cell(Of::Bytes, Of::Bytes.estimate(live(), sampler.distance)),
-            cell(Of::Blocks, Of::Blocks.estimate(live(), sampler.distance)),
-            cell(Of::Bytes, Of::Bytes.estimate(blocks.iter().copied(), sampler.distance)),
-            cell(Of::Blocks, Of::Blocks.estimate(blocks.iter().copied(), sampler.distance)),
+            cell(Of::Bytes, Of::Bytes.estimate(live(), sampler)),
+            cell(Of::Blocks, Of::Blocks.estimate(live(), sampler)),
+            cell(Of::Bytes, Of::Bytes.estimate(blocks.iter().copied(), sampler)),
+            cell(Of::Blocks, Of::Blocks.estimate(blocks.iter().copied(), sampler)),
             blocks.len().into(),
             site.place.function.as_str().into(),
             site.place.short().into(),
@@ -200,7 +201,7 @@ fn profile(seen: &Seen, sampler: &Sampler) -> Option<Section> {
         let mut values = Values { measure: id.to_owned(), ..Values::default() };
         for blocks in order.iter().filter_map(|key| by_chain.get(key)) {
             let blocks = blocks.iter().copied().filter(|block| !live || is_live(block));
-            let estimate = of.estimate(blocks, sampler.distance);
+            let estimate = of.estimate(blocks, sampler);
             values.values.push(estimate.value.round() as i64);
             values.low.push(estimate.low.floor() as i64);
             values.high.push(estimate.high.ceil() as i64);

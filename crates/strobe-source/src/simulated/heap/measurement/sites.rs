@@ -170,6 +170,7 @@ impl Site {
         match (seen.is_whole(), self.growth.is_leak(), self.live.blocks) {
             (false, ..) => "unknown",
             (true, true, _) => "leaks",
+            (true, false, 0) if self.all.blocks == 0 => "failed",
             (true, false, 0) => "freed",
             (true, false, n) if n == self.all.blocks => "never freed",
             (true, false, _) => "partly live",
