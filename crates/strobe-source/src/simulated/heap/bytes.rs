@@ -21,6 +21,8 @@ impl Byte {
     pub const READ: u32 = 1 << 3;
     /// The firmware, not the allocator, has written it.
     pub const STORED: u32 = 1 << 4;
+    /// The firmware has touched it.
+    pub const USED: u32 = Byte::READ | Byte::STORED;
     /// It lies beside a block: its header, or what its size was rounded up by.
     pub const EDGE: u32 = 1 << 5;
     /// It is memory of a heap in which no block is.
@@ -38,6 +40,11 @@ impl Byte {
     /// A byte of no block.
     pub fn free(flags: u32) -> Self {
         Byte(flags)
+    }
+
+    /// All flags.
+    pub fn flags(self) -> u32 {
+        self.0 & ((1 << Byte::BITS) - 1)
     }
 
     /// Whether one of these flags is set.

@@ -173,7 +173,7 @@ impl Inspection {
         let all = self.range(block).map(|at| self.bytes.get(at));
         let (mut untouched, mut unread) = (0, 0);
         for byte in all.filter(|byte| byte.block() == Some(block)) {
-            untouched += u32::from(!byte.is(Byte::READ | Byte::STORED));
+            untouched += u32::from(!byte.is(Byte::USED));
             unread += u32::from(byte.is(Byte::STORED) && !byte.is(Byte::READ));
         }
         (untouched, unread)
@@ -190,18 +190,21 @@ impl Inspection {
         }
         let range = self.range(block);
         let cleared = self.clears(call);
-        let old: Vec<bool> = from
-            .map(|from| self.range(from).map(|at| self.bytes.get(at).is(Byte::WRITTEN)).collect())
+        let old: Vec<Byte> = from
+            .map(|from| self.range(from).map(|at| self.bytes.get(at)).collect())
             .unwrap_or_default();
         for (at, address) in range.clone().enumerate() {
+            let kept = old.get(at);
             let written = cleared
-                || match old.get(at) {
-                    Some(&written) => written,
+                || match kept {
+                    Some(byte) => byte.is(Byte::WRITTEN),
                     // What resizing writes behind the old bytes is what it has found there.
                     None => from.is_none() && filled.iter().any(|range| range.contains(&address)),
                 };
             let flags = Byte::LIVE | if written { Byte::WRITTEN } else { 0 };
-            *self.bytes.at(address) = Byte::of(block, flags);
+            // What was touched before it was resized is touched.
+            let used = kept.map_or(0, |byte| byte.flags() & Byte::USED);
+            *self.bytes.at(address) = Byte::of(block, flags | used);
         }
         let header = self.found.heaps.get(known.heap).map_or(0, |heap| heap.header);
         let word = if self.found.base == 0 { 4 } else { 1 };
@@ -238,10 +241,7 @@ impl Inspection {
                 continue;
             };
             *byte = match range.contains(&address) {
-                true => Byte::of(
-                    block,
-                    Byte::FREED | (if byte.is(Byte::WRITTEN) { Byte::WRITTEN } else { 0 }),
-                ),
+                true => Byte::of(block, Byte::FREED | byte.flags() & (Byte::WRITTEN | Byte::USED)),
                 false => Byte::free(Byte::GAP),
             };
         }

@@ -225,3 +225,18 @@ fn reads_and_writes_are_counted_for_each_block() {
     m.free();
     assert_eq!(m.inspection.usage(0), used);
 }
+
+/// A block that grows has what the smaller one had, wherever it is then.
+#[test]
+fn what_was_touched_before_resizing_is_touched() {
+    for to in [BLOCK, BLOCK + 0x100] {
+        let mut m = Machine::new();
+        m.allocate(8);
+        m.store(1, BLOCK, Size::Word);
+        m.load(2, BLOCK, Size::Byte);
+        m.begin_and_end(REALLOC, [BLOCK, 16], to, |_, _| {});
+        m.store(3, to + 8, Size::Word);
+        let used = Usage { read: 0, written: 4, untouched: 8, unread: 7 };
+        assert_eq!(m.inspection.usage(1), used);
+    }
+}
