@@ -114,6 +114,19 @@ impl Graph {
         self.functions.values().map(|function| function.saved).max().unwrap_or(0)
     }
 
+    /// The most that a function has on the stack when a callee begins: at its calls of that one, or
+    /// at indirect calls if it has none or if there is no callee to name.
+    pub(crate) fn bytes_at_call(&self, function: u32, callee: Option<u32>) -> u64 {
+        let Some(function) = self.functions.get(&function) else { return 0 };
+        let at = |target: Target| {
+            let calls = function.calls.iter().filter(move |((_, to, _), _)| *to == target);
+            let pushed = |is_tail: bool| if is_tail { 0 } else { self.call_bytes };
+            calls.map(|((_, _, is_tail), call)| u64::from(call.depth + pushed(*is_tail))).max()
+        };
+        let known = callee.and_then(|callee| at(Target::Known(callee)));
+        known.or_else(|| at(Target::Unknown)).unwrap_or(0)
+    }
+
     /// Whether threads have stacks of their own that handlers do not use.
     pub(crate) fn has_process_stacks(&self) -> bool {
         self.functions.values().any(|function| function.is_process)

@@ -2,6 +2,7 @@
 //!
 //! `callgraph.rs` knows what functions have on the stack when they call others. `entries.rs` finds
 //! where code begins, `worst.rs` the deepest chain from there, `sizes.rs` how large the stacks are;
+//! `started.rs` learns from a run by which functions of the system threads come to their own;
 //! `annotations.rs` reads what machine code does not show; `measurement.rs` makes a measurement, to
 //! which `measured.rs` adds what a run used and `painted.rs` what a board's memory shows.
 
@@ -12,6 +13,7 @@ mod measurement;
 pub mod painted;
 mod profile;
 mod sizes;
+mod started;
 #[cfg(test)]
 mod tests;
 mod worst;
@@ -28,7 +30,7 @@ use self::worst::Worst;
 use crate::callgraph::Graph;
 
 /// Everything that is known before it is put into tables.
-struct Analysis<'a> {
+pub struct Analysis<'a> {
     firmware: &'a Firmware,
     graph: Graph,
     resolved: Resolved,
@@ -45,18 +47,7 @@ pub fn measure(
     name: &str,
     annotations: &Annotations,
 ) -> Result<Measurement, AnnotationError> {
-    let resolved = annotations.resolve(firmware)?;
-    let vectors = entries::vectors(firmware);
-    let mut starts: Vec<u32> = vectors.entries.iter().map(|entry| entry.address).collect();
-    starts.extend(resolved.threads.iter().map(|thread| thread.entry));
-    let graph = Graph::new(firmware, &starts, &resolved.bounds());
-    let worst = Worst::new(&graph, &resolved);
-    fits(&graph, &resolved, &worst)?;
-    let mut entries = vectors.entries;
-    entries.extend(entries::threads(firmware, &graph, &resolved));
-    entries.retain(|entry| graph.functions.contains_key(&entry.address));
-    let analysis = Analysis { firmware, graph, resolved, worst, entries, top: vectors.stack };
-    Ok(measurement::measurement(&analysis, name))
+    Ok(Analysis::new(firmware, annotations)?.measurement(name))
 }
 
 /// Whether what is annotated is there.
@@ -95,6 +86,28 @@ fn exception_frame(analysis: &Analysis<'_>) -> u64 {
         Machine::Avr => u64::from(analysis.graph.call_bytes),
         _ if analysis.graph.is_floating() => 104 + 4,
         _ => 32 + 4,
+    }
+}
+
+impl<'a> Analysis<'a> {
+    /// Follows all code of an image.
+    pub fn new(firmware: &'a Firmware, annotations: &Annotations) -> Result<Self, AnnotationError> {
+        let resolved = annotations.resolve(firmware)?;
+        let vectors = entries::vectors(firmware);
+        let mut starts: Vec<u32> = vectors.entries.iter().map(|entry| entry.address).collect();
+        starts.extend(resolved.threads.iter().map(|thread| thread.entry));
+        let graph = Graph::new(firmware, &starts, &resolved.bounds());
+        let worst = Worst::new(&graph, &resolved);
+        fits(&graph, &resolved, &worst)?;
+        let mut entries = vectors.entries;
+        entries.extend(entries::threads(firmware, &graph, &resolved));
+        entries.retain(|entry| graph.functions.contains_key(&entry.address));
+        Ok(Analysis { firmware, graph, resolved, worst, entries, top: vectors.stack })
+    }
+
+    /// The measurement of an image; `name` is its file's.
+    pub fn measurement(&self, name: &str) -> Measurement {
+        measurement::measurement(self, name)
     }
 }
 

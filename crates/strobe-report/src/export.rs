@@ -71,7 +71,7 @@ pub enum Takes {
     Either,
     /// Distributions, values over time, and curves: tables of figures with intervals.
     Figures,
-    /// A profile or, where there is none, a table.
+    /// A profile or, where there is none, a table; without either, a time line.
     Rows,
     /// Whatever there is.
     Anything,
@@ -83,7 +83,7 @@ impl Takes {
     }
 
     fn timeline(self) -> bool {
-        matches!(self, Takes::Timeline | Takes::Either)
+        matches!(self, Takes::Timeline | Takes::Either | Takes::Rows)
     }
 }
 
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(
             write(&line, "callgrind", None),
             "callgrind takes a profile, and the measurement has a time line (timeline); it can go \
-             to speedscope, firefox, chrome, ctf, charts, page"
+             to speedscope, firefox, csv, chrome, ctf, charts, page"
         );
         assert_eq!(
             write(&line, "chrome", Some("heap")),

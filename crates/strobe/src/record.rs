@@ -116,7 +116,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         writer,
         live,
         begun: Instant::now(),
-        last: Instant::now(),
+        last: Duration::ZERO,
+        heard: Instant::now(),
         bar: bar(args.quiet),
         shown: Instant::now(),
         warned: Warned::default(),
@@ -199,8 +200,9 @@ struct Session<'a> {
     writer: Writer<Box<dyn Write>>,
     live: Live,
     begun: Instant,
-    /// When something came last.
-    last: Instant,
+    /// When something came last, by the source's own clock if it has one, and by the host's.
+    last: Duration,
+    heard: Instant,
     bar: ProgressBar,
     shown: Instant,
     warned: Warned,
@@ -255,7 +257,7 @@ impl Session<'_> {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.last = Instant::now();
+        self.hear();
         self.warned.silence = false;
         let now = self.now();
         self.writer.raw(now, bytes).map_err(|e| unwritable(&self.args.output, &e))?;
@@ -265,7 +267,7 @@ impl Session<'_> {
     }
 
     fn samples(&mut self, samples: &[Sample]) -> anyhow::Result<()> {
-        self.last = Instant::now();
+        self.hear();
         for sample in samples {
             let host_us = sample.at.saturating_duration_since(self.begun).as_micros() as u64;
             let halted_us = u32::try_from(sample.halted.as_micros()).unwrap_or(u32::MAX);
@@ -305,11 +307,17 @@ impl Session<'_> {
         Ok(())
     }
 
+    fn hear(&mut self) {
+        (self.last, self.heard) = (self.elapsed(), Instant::now());
+    }
+
     /// Whether nothing has come for too long. Without a limit of the user's later silence ends
-    /// nothing: the core may be asleep.
+    /// nothing: the core may be asleep. Nor does a first byte that the host's clock alone finds
+    /// late, as of a simulated board on a slow machine.
     fn is_silent(&mut self) -> bool {
         let limit = self.args.silence.unwrap_or(FIRST_BYTE);
-        if limit.is_zero() || self.last.elapsed() < limit {
+        let is_patient = self.args.silence.is_none() && self.heard.elapsed() < limit;
+        if limit.is_zero() || is_patient || self.elapsed().saturating_sub(self.last) < limit {
             return false;
         }
         if self.args.silence.is_some() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use strobe_memory::stack::painted::{self, Copy};
-use strobe_memory::stack::{self, Annotations, Measured};
+use strobe_memory::stack::{self, Analysis, Annotations, Measured};
 use strobe_model::measurement::{Finding, Measurement, Severity};
 use strobe_model::spelling;
 use strobe_source::simulated::StackUse;
@@ -75,14 +75,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let firmware = input::firmware(&args.firmware)?;
     let annotations = annotations(args)?;
-    let measured = stack::measure(&firmware, &input::file_name(&args.firmware), &annotations);
-    let mut measurement = measured.map_err(|error| match &args.annotations {
+    let analysis = Analysis::new(&firmware, &annotations);
+    let mut analysis = analysis.map_err(|error| match &args.annotations {
         Some(path) => exit::data(format!("{}: {error}", path.display())),
         None => exit::data(error.to_string()),
     })?;
-    let code = match args.run {
-        true => simulated(args, &firmware, &mut measurement)?,
-        false => ExitCode::SUCCESS,
+    let name = input::file_name(&args.firmware);
+    let (mut measurement, code) = match args.run {
+        true => simulated(args, &firmware, &mut analysis, &name)?,
+        false => (analysis.measurement(&name), ExitCode::SUCCESS),
     };
     paint(args, &mut measurement)?;
     let selection = args.result.selection();
@@ -135,30 +136,37 @@ fn annotations(args: &Args) -> anyhow::Result<Annotations> {
     Annotations::parse(&text).map_err(|e| exit::data(format!("{}: {e}", path.display())))
 }
 
-/// Puts what a run used beside what the image allows; returns how the run ended.
+/// What a run used beside what the image allows, and how the run ended.
 fn simulated(
     args: &Args,
     firmware: &Firmware,
-    measurement: &mut Measurement,
-) -> anyhow::Result<ExitCode> {
+    analysis: &mut Analysis<'_>,
+    name: &str,
+) -> anyhow::Result<(Measurement, ExitCode)> {
     let choice = board::choose(&args.setup.board, firmware)?;
     let done = simulate::stacks(&args.firmware, firmware, &choice, &args.setup)?;
+    let threads = done.stacks.iter().filter(|stack| !stack.is_main);
+    let first: Vec<_> = threads.map(|stack| stack.first.clone()).collect();
+    analysis.observe(&first);
+    let mut measurement = analysis.measurement(name);
     measurement.subject.board = Some(choice.board.name().to_owned());
-    let stacks: Vec<Measured> = done.stacks.iter().map(measured).collect();
-    stack::join(measurement, &stacks);
+    let stacks: Vec<_> = done.stacks.iter().map(|stack| measured(analysis, stack)).collect();
+    stack::join(&mut measurement, &stacks);
     for text in done.stacks.into_iter().filter_map(|stack| stack.overflow) {
         measurement.findings.push(Finding::new(Severity::Fault, "stack-overflow", text));
     }
     measurement.findings.extend(simulate::unreached(&done.record));
-    Ok(exit::code_for(&done.record))
+    Ok((measurement, exit::code_for(&done.record)))
 }
 
-fn measured(stack: &StackUse) -> Measured {
+fn measured(analysis: &Analysis<'_>, stack: &StackUse) -> Measured {
+    let first = stack.first.first().and_then(|path| path.first().copied());
     Measured {
         name: stack.name.clone(),
-        entry: stack.entry,
+        entry: analysis.entry_of(&stack.first).or(first),
         is_main: stack.is_main,
         bytes: stack.bytes,
+        size: stack.size,
         low: stack.low,
         is_exact: true,
         chain: stack.chain.clone(),

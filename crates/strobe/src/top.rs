@@ -95,7 +95,8 @@ struct Live<'a> {
 impl Live<'_> {
     fn run(&mut self, mut opened: Opened, interrupted: &AtomicBool) -> anyhow::Result<ExitCode> {
         let mut bytes = Vec::new();
-        let (mut shown, mut last) = (Duration::ZERO, Instant::now());
+        // By the source's own clock if it has one, and by the host's.
+        let (mut shown, mut last, mut heard) = (Duration::ZERO, Duration::ZERO, Instant::now());
         let mut anything = false;
         let broken = loop {
             let elapsed = opened.link.elapsed().unwrap_or_else(|| self.begun.elapsed());
@@ -106,7 +107,7 @@ impl Live<'_> {
             let came = opened.link.read(&mut bytes, TICK);
             self.session.at(elapsed.as_micros().try_into().unwrap_or(u64::MAX));
             if !bytes.is_empty() {
-                (last, anything) = (Instant::now(), true);
+                (last, heard, anything) = (elapsed, Instant::now(), true);
                 self.session.push(&bytes).map_err(traced::unusable)?;
                 bytes.clear();
             }
@@ -115,12 +116,13 @@ impl Live<'_> {
                 Err(error) => break Some(error),
                 Ok(came) => {
                     if matches!(came, ReadOutcome::Samples(_)) {
-                        (last, anything) = (Instant::now(), true);
+                        (last, heard, anything) = (elapsed, Instant::now(), true);
                     }
                     self.session.take(&came);
                 }
             }
-            if !anything && !self.args.silence.is_zero() && last.elapsed() > self.args.silence {
+            let silent = elapsed.saturating_sub(last).min(heard.elapsed());
+            if !anything && !self.args.silence.is_zero() && silent > self.args.silence {
                 return Err(exit::no_link(record::silent(Some(self.args.silence), &opened)));
             }
             if elapsed >= shown + self.args.interval {

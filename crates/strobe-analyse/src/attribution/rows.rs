@@ -148,7 +148,11 @@ fn spot(profile: &Profile, location: Option<u32>, label: Option<u32>, by: &By) -
     let line = frame.and_then(|frame| profile.frames.line.get(frame).copied().flatten());
     match by {
         By::Function | By::Label(_) => Spot::Function(function),
-        By::File => Spot::File(file),
+        By::File => Spot::File(file.or_else(|| {
+            // Code without lines, and data, are in the file of what holds them.
+            let function = function.filter(|_| frame.is_none())?;
+            profile.functions.file.get(function as usize).copied().flatten()
+        })),
         By::Line => match (file, line) {
             (Some(file), Some(line)) => Spot::Line(file, line),
             _ => Spot::NoLine(function),

@@ -127,7 +127,7 @@ fn find(
     // What called a handler or the first function is no function.
     let has_any = |group: &Group| {
         let is_used = group.calls != 0 || group.inclusive.value != 0;
-        group.own.value != 0 || is_used && group.name != NOWHERE
+        group.own.value != 0 || is_used && group.name != NOWHERE && !group.is_place
     };
     let sides_of = |m: &Match| [m.a.map(|at| &a.groups[at]), m.b.map(|at| &b.groups[at])];
     let all = matches(a, b);
@@ -186,7 +186,7 @@ fn find(
         idle: [a.idle.value, b.idle.value],
         sampled,
         runs: [repeated.a.len().max(1), repeated.b.len().max(1)],
-        functions: [a, b].map(|side| side.groups.len()),
+        functions: [a, b].map(|side| side.groups.iter().filter(|g| !g.is_place).count()),
         names_known,
         inflation,
     }

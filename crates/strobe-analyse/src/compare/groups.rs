@@ -20,6 +20,8 @@ pub(super) struct Group {
     pub(super) names: BTreeSet<String>,
     /// Where it begins; with clones, the first one.
     pub(super) address: Option<u64>,
+    /// It is a directory or another place in chains that has nothing of its own.
+    pub(super) is_place: bool,
     pub(super) code: Vec<Instruction>,
     /// Names of what calls it and of what it calls.
     pub(super) near: BTreeSet<String>,
@@ -87,6 +89,7 @@ impl<'m> Side<'m> {
         };
         side.group(by_name);
         side.add_up(measure);
+        side.find_places();
         side.read_code(measurement, measure);
         side
     }
@@ -159,6 +162,18 @@ impl<'m> Side<'m> {
                 self.own(&profile.chains, measure, &parts, (sample, chain.first().copied()));
             }
             self.chain(measure, &idle, sample, &chain);
+        }
+    }
+
+    /// Where functions have addresses, what has none and no sample of its own is not one.
+    fn find_places(&mut self) {
+        let profile = self.profile;
+        let has_addresses = profile.functions.address.iter().any(Option::is_some);
+        let sampled: BTreeSet<Option<usize>> =
+            profile.leaves.at.iter().map(|at| self.at(*at)).collect();
+        for (number, group) in self.groups.iter_mut().enumerate() {
+            let is_sampled = profile.leaves.at.is_empty() || sampled.contains(&Some(number));
+            group.is_place = has_addresses && group.address.is_none() && !is_sampled;
         }
     }
 

@@ -25,7 +25,12 @@ pub(super) fn push(
         [false, true] => no_files(compared, "b"),
         _ => {}
     }
+    let has_lines = |profile: &&Profile| profile.frames.line.iter().any(Option::is_some);
+    let lines_known = profiles.iter().any(has_lines);
     for (by, id, what) in [(By::File, "files", "file"), (By::Line, "lines", "source line")] {
+        if by == By::Line && !lines_known {
+            continue;
+        }
         let moved = match by {
             By::Line => lines::moved(profiles[0], profiles[1]),
             _ => BTreeMap::new(),

@@ -29,6 +29,10 @@ pub(crate) struct Entry {
     pub(super) is_fixed: bool,
     /// Of threads: the stack's size, and how it is known.
     pub(super) stack: Option<(u32, String)>,
+    /// Of threads: only the name of what is called with it makes it one.
+    pub(super) is_guess: bool,
+    /// Of threads: functions of the system that come before it on its stack, outermost first.
+    pub(super) through: Vec<u32>,
 }
 
 /// Names that vector tables have.
@@ -103,8 +107,9 @@ pub(crate) fn vectors(firmware: &Firmware) -> Vectors {
     }
 }
 
-fn entry(kind: Kind, address: u32) -> Entry {
-    Entry { kind, address, vectors: Vec::new(), is_fixed: false, stack: None }
+pub(super) fn entry(kind: Kind, address: u32) -> Entry {
+    let (vectors, through) = (Vec::new(), Vec::new());
+    Entry { kind, address, vectors, is_fixed: false, stack: None, is_guess: false, through }
 }
 
 fn arm(firmware: &Firmware) -> Vectors {
@@ -207,15 +212,18 @@ pub(super) fn threads(firmware: &Firmware, graph: &Graph, resolved: &Resolved) -
     let created = calls.filter_map(|((_, to, _), call)| {
         let Target::Known(to) = to else { return None };
         match makers.get(to) {
-            Some(maker) => known(maker, call),
-            None if makes_threads(firmware, *to) => guessed(firmware, call),
+            Some(maker) => Some((known(maker, call)?, false)),
+            None if makes_threads(firmware, *to) => Some((guessed(firmware, call)?, true)),
             None => None,
         }
     });
     // A function that calls one that makes threads with what it was called with has no constants.
-    let made = created.chain(defined(firmware)).filter(|(address, _)| is_made(*address));
-    for (address, stack) in made {
-        let thread = found.entry(address).or_insert_with(|| entry(Kind::Thread, address));
+    let defined = defined(firmware).map(|made| (made, false));
+    let made = created.chain(defined).filter(|((address, _), _)| is_made(*address));
+    for ((address, stack), is_guess) in made {
+        let new = || Entry { is_guess, ..entry(Kind::Thread, address) };
+        let thread = found.entry(address).or_insert_with(new);
+        thread.is_guess &= is_guess;
         // Of several threads of one function, the smallest stack is the one to look at.
         let is_smaller =
             |(size, _): &(u32, String)| thread.stack.as_ref().is_none_or(|(known, _)| size < known);
@@ -225,6 +233,7 @@ pub(super) fn threads(firmware: &Firmware, graph: &Graph, resolved: &Resolved) -
     }
     for thread in &resolved.threads {
         let known = found.entry(thread.entry).or_insert_with(|| entry(Kind::Thread, thread.entry));
+        known.is_guess = false;
         known.stack = thread.stack.clone().or(known.stack.take());
     }
     found.into_values().collect()

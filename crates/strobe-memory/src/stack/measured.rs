@@ -1,7 +1,7 @@
 //! What a run measured, beside what machine code allows.
 
 use strobe_model::measurement::{
-    Cell, Column, Content, Finding, Measurement, Severity, Trust, Unit,
+    Cell, Column, Content, Finding, Measurement, Severity, Table, Trust, Unit,
 };
 
 /// How deep a stack was.
@@ -9,12 +9,14 @@ use strobe_model::measurement::{
 pub struct Measured {
     /// The thread, or `main`.
     pub name: String,
-    /// The function that the thread began with; the stack from reset is the first.
+    /// The function that the thread is made of; the stack from reset is the first.
     pub entry: Option<u32>,
     /// The stack from reset.
     pub is_main: bool,
     /// Bytes from the highest address that the stack pointer has had.
     pub bytes: u64,
+    /// All bytes of it, where its end is known.
+    pub size: Option<u64>,
     /// The lowest stack pointer.
     pub low: u32,
     /// Every instruction was looked at.
@@ -38,7 +40,7 @@ pub fn join(measurement: &mut Measurement, measured: &[Measured]) {
         _ => None,
     };
     let column = |id: &str| table.columns.iter().position(|column| column.id == id);
-    let (Some(entry), Some(worst)) = (column("entry"), column("worst")) else { return };
+    let Some(entry) = column("entry") else { return };
     let mut rows: Vec<Option<&Measured>> = Vec::new();
     for row in 0..table.len() {
         let at = address(&table.columns[entry].cells[row]);
@@ -56,13 +58,15 @@ pub fn join(measurement: &mut Measurement, measured: &[Measured]) {
         }
     }
     rows.extend(others.into_iter().map(Some));
+    let mut findings = sizes(table, &rows);
+    let column = |id: &str| table.columns.iter().position(|column| column.id == id);
+    let Some(worst) = column("worst") else { return };
     let tops = table.columns.iter().find(|column| column.id == "top");
     let tops: Vec<Option<u64>> =
         tops.map_or(Vec::new(), |column| column.cells.iter().map(address).collect());
     let mut found = Column::figure("measured", "measured", Unit::BYTES);
     let mut gap = Column::figure("gap", "worst - measured", Unit::BYTES);
     let mut deepest = Column::text("deepest", "deepest in");
-    let mut findings = Vec::new();
     for (row, measured) in rows.iter().enumerate() {
         let Some(measured) = measured else {
             for column in [&mut found, &mut gap, &mut deepest] {
@@ -98,4 +102,43 @@ pub fn join(measurement: &mut Measurement, measured: &[Measured]) {
     }
     table.columns.extend([found, gap, deepest]);
     measurement.findings.extend(findings);
+}
+
+/// Gives stacks of no known size the one that they had in the run; returns those that may be too
+/// small.
+fn sizes(table: &mut Table, rows: &[Option<&Measured>]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (row, measured) in rows.iter().enumerate() {
+        let Some((measured, size)) = measured.and_then(|m| Some((m, m.size?))) else { continue };
+        let cell = |id: &str| Some(&table.column(id)?.cells[row]);
+        if cell("size") != Some(&Cell::Empty) {
+            continue;
+        }
+        let worst = cell("worst").cloned().unwrap_or(Cell::Empty);
+        let bound = worst.number().and_then(|bound| i64::try_from(bound.as_u64()).ok());
+        let is_bound = matches!(worst, Cell::Figure { trust: Trust::AtMost, .. });
+        let margin = bound.and_then(|bound| Some(i64::try_from(size).ok()? - bound));
+        let trust = if is_bound { Trust::AtLeast } else { Trust::AtMost };
+        let margin_cell = margin.map(|m| Cell::Figure { value: Some(m.into()), trust });
+        for (id, cell) in [
+            ("size", Some(size.into())),
+            ("margin", margin_cell),
+            ("source", Some("the run".into())),
+        ] {
+            let column = table.columns.iter_mut().find(|column| column.id == id);
+            if let Some((column, cell)) = column.zip(cell) {
+                column.cells[row] = cell;
+            }
+        }
+        if margin.is_some_and(|margin| margin < 0) {
+            let text = format!(
+                "the stack of {} had {size} bytes in the run and may need {}{}",
+                measured.name,
+                if is_bound { "" } else { "more than " },
+                bound.unwrap_or_default(),
+            );
+            findings.push(Finding::new(Severity::Warning, "stack-too-small", text));
+        }
+    }
+    findings
 }

@@ -7,7 +7,8 @@ use strobe_model::measurement::{
 };
 use strobe_symbols::{Machine, short_path};
 
-use super::entries::{Entry, Kind};
+use super::entries::Kind;
+use super::worst::Link;
 use super::{Analysis, exception_frame, profile, sizes, worst};
 use crate::callgraph::Target;
 
@@ -101,7 +102,7 @@ fn stack_rows(analysis: &Analysis<'_>) -> Vec<Stack> {
         }
     });
     let threads = analysis.of(Kind::Thread).map(|entry| {
-        let own = analysis.worst.bytes(entry.address);
+        let own = analysis.deepest(entry);
         // With stacks of their own, only the first frame is on a thread's.
         let (one, all) = match (has_handlers, is_split) {
             (false, _) => (0, 0),
@@ -112,9 +113,9 @@ fn stack_rows(analysis: &Analysis<'_>) -> Vec<Stack> {
             name: analysis.name(entry.address),
             entry: entry.address,
             size: entry.stack.clone(),
-            one: own.saturating_add(one),
-            all: own.saturating_add(all),
-            is_open: analysis.worst.is_open(entry.address) || !is_split && is_open,
+            one: own.bytes.saturating_add(one),
+            all: own.bytes.saturating_add(all),
+            is_open: own.is_open || !is_split && is_open,
             below: None,
             top: None,
         }
@@ -207,8 +208,7 @@ fn stacks(measurement: &mut Measurement, analysis: &Analysis<'_>) {
 }
 
 /// The chain in words, outermost first.
-fn chain(analysis: &Analysis<'_>, entry: &Entry) -> String {
-    let links = analysis.worst.chain(entry.address);
+fn chain(analysis: &Analysis<'_>, links: &[Link]) -> String {
     let shown = links.iter().take(MOST_NAMES).map(|link| {
         let ring = if link.is_ring { " and what it calls in a ring" } else { "" };
         format!("{}{ring} {}", analysis.name(link.function), link.bytes)
@@ -237,13 +237,14 @@ fn entry_points(measurement: &mut Measurement, analysis: &Analysis<'_>) {
             [one] => one.as_str().into(),
             [first, rest @ ..] => format!("{first} and {} more", rest.len()).into(),
         };
+        let deepest = analysis.deepest(entry);
         table.row([
-            bound(analysis.worst.bytes(entry.address), analysis.worst.is_open(entry.address)),
+            bound(deepest.bytes, deepest.is_open),
             kind.into(),
             analysis.name(entry.address).into(),
             vectors,
             Address(entry.address.into()).into(),
-            chain(analysis, entry).into(),
+            chain(analysis, &deepest.chain).into(),
         ]);
     }
     let title = "entry points: bytes of their own stack at worst, interrupts apart";
@@ -291,7 +292,7 @@ fn unknown_calls(measurement: &mut Measurement, analysis: &Analysis<'_>) {
     let reached: Vec<_> = analysis
         .entries
         .iter()
-        .map(|entry| (analysis.name(entry.address), analysis.worst.reached(entry.address)))
+        .map(|entry| (analysis.name(entry.address), analysis.reached(entry)))
         .collect();
     let unknowns = unknowns(analysis);
     for (function, at, what) in unknowns.iter().take(MOST_ROWS) {

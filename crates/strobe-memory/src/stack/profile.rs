@@ -24,7 +24,7 @@ pub(super) fn profile(analysis: &Analysis<'_>) -> Profile {
         let value = analysis.name(entry.address);
         out.labels.push(Label { key: "entry".to_owned(), value });
         let mut parent = None;
-        for link in analysis.worst.chain(entry.address) {
+        for link in analysis.deepest(entry).chain {
             let location = *locations.entry(link.function).or_insert_with(|| {
                 out.functions.name.push(analysis.name(link.function));
                 out.functions.address.push(Some(Address(link.function.into())));

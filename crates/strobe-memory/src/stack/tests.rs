@@ -5,7 +5,7 @@ use strobe_model::measurement::{Cell, Measurement, Trust};
 use strobe_symbols::Firmware;
 use strobe_synth::{ElfBuilder, Symbol};
 
-use super::{AnnotationError, Annotations, Measured, join, measure};
+use super::{Analysis, AnnotationError, Annotations, Measured, join, measure};
 
 const AT: u32 = 0x0800_0000;
 
@@ -221,6 +221,7 @@ fn measured_stands_beside_static() {
         entry,
         is_main,
         bytes,
+        size: None,
         low: 0x2000_0100 - bytes as u32,
         is_exact: true,
         chain: String::new(),
@@ -235,6 +236,66 @@ fn measured_stands_beside_static() {
     // The first is a lower bound, which may be exceeded.
     let exceeds: Vec<_> = m.findings.iter().filter(|f| f.code == "measured-exceeds").collect();
     assert!(exceeds.len() == 1 && exceeds[0].text.contains("leaf"), "{exceeds:?}");
+}
+
+/// What the system has on a thread's stack before the thread's own function counts, and what the
+/// same place calls is a thread too.
+#[test]
+fn what_starts_threads_counts_for_them() {
+    let firmware = image(&[
+        Function { name: "main", code: &[0xbf00, 0x4770] },
+        Function { name: "leaf", code: &[0xb088, 0xb008, 0x4770] },
+        Function { name: "other", code: &[0xb40f, 0xbc0f, 0x4770] },
+        // push {r4, lr}; blx r4; pop {r4, pc}
+        Function { name: "start", code: &[0xb510, 0x47a0, 0xbd10] },
+        // push {r0-r4, lr}; bl start; pop {r0-r4, pc}: the first function of both threads
+        Function { name: "first", code: &[0xb51f, 0xf7ff, 0xfff5, 0xbd1f] },
+        Function { name: "nmi", code: &[0x4770] },
+    ]);
+    let [leaf, other, start, first] = [1, 2, 3, 4].map(|index| AT + 16 + 16 * index);
+    let annotations = Annotations::parse("threads.leaf.stack = 100\n").unwrap();
+    let mut analysis = Analysis::new(&firmware, &annotations).unwrap();
+    let path = |to| vec![vec![first], vec![first, start], vec![first, start, to]];
+    assert_eq!(analysis.entry_of(&path(leaf)), None);
+    analysis.observe(&[path(leaf), path(other)]);
+    assert_eq!(analysis.entry_of(&path(leaf)), Some(leaf));
+    assert_eq!(analysis.entry_of(&path(other)), Some(other));
+    // One that is itself known to be a thread's function is the system's if it calls two others.
+    let text = "threads.leaf.stack = 100\nthreads.other.stack = 100\nthreads.start.stack = 100\n";
+    let annotations = Annotations::parse(text).unwrap();
+    for (paths, is_system) in [(vec![path(leaf)], false), (vec![path(leaf), path(other)], true)] {
+        let mut analysis = Analysis::new(&firmware, &annotations).unwrap();
+        analysis.observe(&paths);
+        // Else the thread is what the run began with.
+        let expected = if is_system { leaf } else { first };
+        assert_eq!(analysis.entry_of(&path(leaf)), Some(expected));
+    }
+    let mut m = analysis.measurement("image.elf");
+    m.check().unwrap();
+    let of = |name: &str, entry, bytes| Measured {
+        name: name.to_owned(),
+        entry: Some(entry),
+        is_main: false,
+        bytes,
+        size: Some(70),
+        low: 0,
+        is_exact: true,
+        chain: String::new(),
+        cycle: 0,
+    };
+    join(&mut m, &[of("leaf", leaf, 64), of("other", other, 48)]);
+    m.check().unwrap();
+    // No process stack: the handler, its frame of 36 bytes, is on each.
+    assert!(is(cell(&m, "stacks", "worst", 1), 24 + 8 + 32 + 36, true));
+    assert!(is(cell(&m, "stacks", "worst", 2), 24 + 8 + 16 + 36, true));
+    let number = |column, row| cell(&m, "stacks", column, row).number().map(|n| n.as_f64());
+    assert_eq!([1, 2].map(|row| number("gap", row)), [Some(36.0), Some(36.0)]);
+    // What the image knows of a size stays, the run supplies the other one.
+    assert_eq!([1, 2].map(|row| number("size", row)), [Some(100.0), Some(70.0)]);
+    assert_eq!([1, 2].map(|row| number("margin", row)), [Some(0.0), Some(-14.0)]);
+    assert_eq!(m.findings.iter().filter(|f| f.code == "stack-too-small").count(), 1);
+    let chain = cell(&m, "entry-points", "chain", 2).text().unwrap();
+    assert_eq!(chain, "first 24 > start 8 > leaf 32");
 }
 
 proptest! {

@@ -35,7 +35,7 @@ struct Best {
 }
 
 /// One function of a chain.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Link {
     pub(super) function: u32,
     /// Bytes that it contributes.
@@ -82,6 +82,25 @@ impl Worst {
     /// Whether the figure is a lower bound only.
     pub(super) fn is_open(&self, function: u32) -> bool {
         self.open.contains(&function) || !self.best.contains_key(&function)
+    }
+
+    /// Whether a figure of a function that calls a certain one, or a pointer if there is none to
+    /// name, is a lower bound for another reason than this call.
+    pub(super) fn is_open_beside(
+        &self,
+        graph: &Graph,
+        resolved: &Resolved,
+        function: u32,
+        callee: Option<u32>,
+    ) -> bool {
+        let edges = || self.edges.get(&function).into_iter().flatten();
+        let is_direct = callee.is_some_and(|callee| edges().any(|edge| edge.to == callee));
+        let is_ring = self.rings.iter().any(|ring| ring.members.contains(&function));
+        let unknown = unknown(graph, resolved, function).len();
+        unknown > usize::from(!is_direct)
+            || grows(graph, resolved, function)
+            || is_ring && self.is_open(function)
+            || edges().any(|edge| Some(edge.to) != callee && self.is_open(edge.to))
     }
 
     /// What a function reaches, itself included.
@@ -135,10 +154,7 @@ impl Worst {
                     best = Best { bytes, via: Via::Call(*edge) };
                 }
             }
-            is_open |= !unknown(graph, resolved, *at).is_empty()
-                || !function.dynamic.is_empty() && !resolved.dynamic.contains_key(at)
-                || !function.unbounded.is_empty()
-                || function.is_cut;
+            is_open |= !unknown(graph, resolved, *at).is_empty() || grows(graph, resolved, *at);
             self.exits.insert(*at, best);
         }
         if is_ring {
@@ -261,6 +277,15 @@ impl Worst {
         }
         self.best.extend(done);
     }
+}
+
+/// Whether a function takes bytes of the stack by itself that nothing bounds.
+fn grows(graph: &Graph, resolved: &Resolved, at: u32) -> bool {
+    graph.functions.get(&at).is_some_and(|function| {
+        !function.dynamic.is_empty() && !resolved.dynamic.contains_key(&at)
+            || !function.unbounded.is_empty()
+            || function.is_cut
+    })
 }
 
 /// The unknown calls of a function that no annotation resolves.

@@ -1,14 +1,17 @@
-//! Comma-separated values (RFC 4180), for spreadsheets and scripts: the rows of a table, or the
-//! call chains of a profile with all its measures.
+//! Comma-separated values (RFC 4180), for spreadsheets and scripts: the rows of a table, the call
+//! chains of a profile with all its measures, or what is on a time line.
 //!
 //! Units are in the headings. Where figures of a column are not exact, columns beside it have each
 //! one's trust and bounds; what is unknown is empty.
+
+mod events;
 
 use std::io::{self, Write};
 
 use strobe_model::measurement::{Cell, Column, Content, Measurement, Profile, Table, Trust, Unit};
 
 use super::chains::Chains;
+use super::timed::Timed;
 use super::{About, Choice, Export, ExportError, Output, Takes};
 use crate::words::clean;
 
@@ -23,7 +26,7 @@ impl Export for Csv {
             extension: Some("csv"),
             takes: Takes::Rows,
             help: "rows for spreadsheets and scripts: call chains with every measure, or a table \
-                   (--section)",
+                   or a time line (--section)",
         }
     }
 
@@ -33,13 +36,20 @@ impl Export for Csv {
         choice: &Choice,
         out: &mut dyn Output,
     ) -> Result<(), ExportError> {
-        let (first, then) = (find(measurement, choice, true), find(measurement, choice, false));
-        match first.or(then) {
+        let kinds: [fn(&Content) -> bool; 3] = [
+            |content| matches!(content, Content::Profile(_)),
+            |content| matches!(content, Content::Table(_)),
+            |content| matches!(content, Content::Timeline(_)),
+        ];
+        match kinds.into_iter().find_map(|kind| find(measurement, choice, kind)) {
             Some(Content::Profile(profile)) => {
                 let chains = Chains::new(profile, choice)?;
                 chain_rows(&chains, profile, out.file("")?)?;
             }
             Some(Content::Table(table)) => rows(table, out.file("")?)?,
+            Some(Content::Timeline(timeline)) => {
+                events::rows(&Timed::new(measurement, timeline)?, out.file("")?)?;
+            }
             _ => match choice.section.as_deref().filter(|id| measurement.section(id).is_none()) {
                 Some(id) => return Err(ExportError::no_section(id, measurement)),
                 None => {
@@ -51,15 +61,15 @@ impl Export for Csv {
     }
 }
 
-/// The section that was chosen or, of one kind, the first.
-fn find<'a>(measurement: &'a Measurement, choice: &Choice, profile: bool) -> Option<&'a Content> {
+/// The section that was chosen, if it is of a kind; else the first of that kind.
+fn find<'a>(
+    measurement: &'a Measurement,
+    choice: &Choice,
+    is_kind: fn(&Content) -> bool,
+) -> Option<&'a Content> {
     let wanted = |id: &str| choice.section.as_deref().is_none_or(|wanted| wanted == id);
     let all = measurement.sections.iter().filter(|section| wanted(&section.id));
-    all.map(|section| &section.content).find(|content| match content {
-        Content::Profile(_) => profile,
-        Content::Table(_) => !profile,
-        _ => false,
-    })
+    all.map(|section| &section.content).find(|content| is_kind(content))
 }
 
 /// A row for each chain, and in all of them together what the profile has.
@@ -194,6 +204,22 @@ mod tests {
             let sum: i128 = text.lines().skip(1).map(cell).sum();
             assert_eq!(sum, subjects::total(&subjects::run(), id), "{id}");
         }
+    }
+
+    #[test]
+    fn time_lines_have_their_events_in_order() {
+        let text = written(&subjects::timeline(), None);
+        let expected = "at (ns),until (ns),kind,track,name,value\n\
+             0,10000,span,\"main \"\"1\"\"\",\"main \"\"1\"\"\",\n\
+             0,9000,span,calls,main,\n\
+             100,,moment,Samples,main,\n\
+             200,,moment,Samples,(asleep),\n\
+             300,,moment,Samples,main,\n\
+             500,,value,level (bytes),,7\n\
+             900,,value,level (bytes),,-3\n\
+             1000,2000,span,calls,wait,\n\
+             4000,5000,gap,,overflow,3\n";
+        assert!(text.starts_with(expected), "{text}");
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl ExportError {
             Takes::Timeline => "a time line",
             Takes::Either => "a profile or a time line",
             Takes::Figures => "distributions, values over time or a curve",
-            Takes::Rows => "a profile or a table",
+            Takes::Rows => "a profile, a table or a time line",
             Takes::Anything => "any section",
         };
         let wanted = |id: &str| choice.section.as_deref().is_none_or(|wanted| wanted == id);

@@ -1,10 +1,12 @@
 //! How deep each stack got in a run.
 
+use std::collections::HashMap;
+
 use strobe_analyse::paint;
 use strobe_model::StackMark;
 use strobe_sim::bus::Bus;
 use strobe_sim::device::Size;
-use strobe_sim::observe::calls::{CallTree, NodeKind};
+use strobe_sim::observe::calls::{CallTree, Node, NodeKind};
 use strobe_sim::observe::deepest::{Deepest, HANDLERS};
 use strobe_symbols::Firmware;
 
@@ -15,17 +17,25 @@ use crate::names::{Names, outermost, outermost_at};
 /// Functions of a chain that are named.
 const MOST_NAMES: usize = 24;
 
+/// Functions of a path from a thread's first one: systems put one to three before the thread's own.
+pub const MOST_FIRST: usize = 4;
+/// Paths of one thread.
+const MOST_PATHS: usize = 64;
+
 /// A stack's deepest moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackUse {
     /// The thread, `main` for the code from reset, or `interrupts`.
     pub name: String,
-    /// The first function of the thread.
-    pub entry: Option<u32>,
+    /// The first functions of the thread: each path of calls from its first one, to
+    /// [`MOST_FIRST`].
+    pub first: Vec<Vec<u32>>,
     /// That of the code from reset, which handlers use too unless it is a process stack.
     pub is_main: bool,
     /// Bytes from its top.
     pub bytes: u64,
+    /// All bytes of it, where its end is known.
+    pub size: Option<u64>,
     /// The lowest stack pointer.
     pub low: u32,
     /// The functions on it, outermost first.
@@ -93,9 +103,10 @@ pub(super) fn used(firmware: &Firmware, run: &drive::Run) -> Vec<StackUse> {
         let overflow = overflowed.iter().find(|(overflow, _)| overflow.thread == number);
         out.push(StackUse {
             name: if number == 0 { "main".to_owned() } else { name.clone() },
-            entry: entry(firmware, calls, number),
+            first: first(firmware, calls, number),
             is_main: number == 0,
             bytes: mark.bytes,
+            size: mark.floor.map(|floor| mark.bytes + u64::from(mark.low) - u64::from(floor)),
             low: mark.low,
             chain: mark.chain,
             cycle: mark.at.cycle,
@@ -104,9 +115,10 @@ pub(super) fn used(firmware: &Firmware, run: &drive::Run) -> Vec<StackUse> {
     }
     out.extend(of_handlers(firmware, run).map(|mark| StackUse {
         name: "interrupts".to_owned(),
-        entry: None,
+        first: Vec::new(),
         is_main: false,
         bytes: mark.bytes,
+        size: None,
         low: mark.low,
         chain: mark.chain,
         cycle: mark.at.cycle,
@@ -115,16 +127,31 @@ pub(super) fn used(firmware: &Firmware, run: &drive::Run) -> Vec<StackUse> {
     out
 }
 
-/// The first function that a thread called or began with.
-fn entry(firmware: &Firmware, calls: &CallTree, thread: usize) -> Option<u32> {
-    let thread = u32::try_from(thread).ok()?;
+/// The paths of calls that a thread began with.
+fn first(firmware: &Firmware, calls: &CallTree, thread: usize) -> Vec<Vec<u32>> {
     let nodes = calls.nodes();
-    let root = nodes.iter().position(|node| node.kind == NodeKind::Thread(thread))? as u32;
-    let first = nodes.iter().find(|node| node.parent == Some(root))?;
-    match first.kind {
-        NodeKind::Function(index) => Some(outermost(firmware).nth(index as usize)?.start),
-        _ => None,
+    let is_root = |node: &Node| node.kind == NodeKind::Thread(thread as u32);
+    let Some(root) = nodes.iter().position(is_root) else { return Vec::new() };
+    let starts: Vec<u32> = outermost(firmware).map(|function| function.start).collect();
+    // Callers come before what they call.
+    let mut paths = HashMap::from([(root as u32, Vec::new())]);
+    let mut found = Vec::new();
+    for (number, node) in (0..).zip(nodes) {
+        let NodeKind::Function(index) = node.kind else { continue };
+        let (Some(parent), Some(start)) = (node.parent, starts.get(index as usize)) else {
+            continue;
+        };
+        let Some(above) = paths.get(&parent).filter(|path| path.len() < MOST_FIRST) else {
+            continue;
+        };
+        let path: Vec<u32> = above.iter().chain([start]).copied().collect();
+        found.push(path.clone());
+        paths.insert(number, path);
+        if found.len() == MOST_PATHS {
+            break;
+        }
     }
+    found
 }
 
 fn chain(firmware: &Firmware, deepest: &Deepest) -> String {

@@ -75,6 +75,25 @@ fn two_builds_are_compared_by_symbol() {
     assert_eq!(same.code, 0, "{}", same.stderr);
 }
 
+/// The directories that chains lead through are no functions, and what has no lines is in the file
+/// of its symbol.
+#[test]
+fn directories_are_no_functions_of_a_comparison() {
+    let (old, new) = (prebuilt("trace-kit-off"), prebuilt("trace-kit"));
+    let compared = recorded(&["size", &new, "--against", &old]);
+    let texts = |table: &str, column: &str| -> Vec<String> {
+        let cells = &compared.table(table).unwrap().column(column).unwrap().cells;
+        cells.iter().filter_map(|cell| Some(cell.text()?.to_owned())).collect()
+    };
+    let names = texts("profile-functions", "function");
+    assert!(names.iter().any(|name| name == "main"), "{names:?}");
+    let is_place = |name: &&String| name.ends_with('/') || name.contains("(no source file)");
+    assert_eq!(names.iter().find(is_place), None);
+    let files = texts("profile-files", "name");
+    assert!(files.iter().any(|file| file.ends_with("strobe_trace.c")), "{files:?}");
+    assert!(compared.table("profile-lines").is_none(), "sizes are of symbols");
+}
+
 #[test]
 fn a_treemap_is_as_wide_as_the_report_and_names_what_is_large() {
     let ran = strobe(&["size", "--treemap", &prebuilt("floaty")]);

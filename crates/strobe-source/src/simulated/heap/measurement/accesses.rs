@@ -148,7 +148,8 @@ pub(super) fn findings(seen: &Seen, places: &mut Places) -> Vec<Finding> {
     let mut out = Vec::new();
     for kind in [FaultKind::AfterFree, FaultKind::OutOfBounds, FaultKind::Unwritten] {
         // Instructions of one line are one place, for each place that calls its function: what a
-        // library's memset does wrong is its caller's fault.
+        // library's memset does wrong is its caller's fault. Such a function goes over a block in
+        // several lines.
         let mut all: Vec<((Place, Option<Place>), Fault)> = Vec::new();
         for fault in inspection.faults().filter(|fault| fault.kind == kind) {
             let line = |place: Place| match place.line {
@@ -156,7 +157,12 @@ pub(super) fn findings(seen: &Seen, places: &mut Places) -> Vec<Finding> {
                 None => place,
             };
             let place = (line(places.site(fault.chain)), places.called_at(fault.chain).map(line));
-            match all.iter_mut().find(|(known, _)| *known == place) {
+            let is_one = |((site, called), first): &((Place, Option<Place>), Fault)| {
+                let goes_over = called.is_some() && first.block == fault.block;
+                *called == place.1
+                    && (*site == place.0 || goes_over && site.function == place.0.function)
+            };
+            match all.iter_mut().find(|known| is_one(known)) {
                 Some((_, first)) => first.count += fault.count,
                 None => all.push((place, *fault)),
             }

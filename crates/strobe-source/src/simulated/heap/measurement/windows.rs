@@ -1,7 +1,7 @@
 //! What happens to the heap between marks: allocations in each window, and how live blocks grow
 //! from its beginning to its end.
 
-use strobe_model::measurement::{Column, Content, Section, Table, Unit};
+use strobe_model::measurement::{Cell, Column, Content, Section, Table, Unit};
 
 use super::sites::Sites;
 use super::tables::bytes;
@@ -63,8 +63,8 @@ pub(super) fn windows(seen: &Seen) -> Option<Section> {
         count("blocks", "blocks"),
         bytes("freed", "freed"),
         count("freed-blocks", "blocks"),
-        bytes("live-begin", "live at its begin"),
-        bytes("live-end", "live at its end"),
+        bytes("live-begin", "live at begin"),
+        bytes("live-end", "live at end"),
     ]);
     let (mut allocated, mut freed) = (Amount::default(), Amount::default());
     for (n, ((begin, end), (born, gone))) in windows.iter().zip(&rows).enumerate() {
@@ -89,7 +89,7 @@ pub(super) fn windows(seen: &Seen) -> Option<Section> {
     let ends = windows.first().zip(windows.last());
     let (first, last) = ends.map_or((0, 0), |(first, last)| (first.0, last.1));
     table.footer.push(vec![
-        windows.len().into(),
+        Cell::Empty,
         seen.nanoseconds(first).into(),
         seen.nanoseconds(last).into(),
         allocated.bytes.into(),
