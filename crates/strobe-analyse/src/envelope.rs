@@ -169,8 +169,13 @@ fn cell(own: &mut Cell, others: [(Number, Number); 2]) {
         Cell::Figure { value, trust } => self::enclosed(*value, trust, others),
         _ => None,
     };
-    if let Some(trust) = enclosed {
-        *own = Cell::Figure { value: own.number(), trust };
+    // Where all three runs agree, no model has a part in it, as in the profile.
+    match (enclosed, own.number()) {
+        (Some(Trust::Modelled { low, high, .. }), Some(value)) if low == value && value == high => {
+            *own = Cell::Exact(value);
+        }
+        (Some(trust), value) => *own = Cell::Figure { value, trust },
+        (None, _) => {}
     }
 }
 

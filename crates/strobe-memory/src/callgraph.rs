@@ -213,6 +213,10 @@ impl<'a> Building<'a> {
                 continue;
             }
             let function = self.function(start);
+            if function.is_cut && self.functions.contains_key(&start) {
+                // What was found when fewer were known to be endless is no less.
+                continue;
+            }
             for (_, to, _) in function.calls.keys() {
                 if let Target::Known(to) = *to
                     && !self.functions.contains_key(&to)

@@ -9,7 +9,7 @@ mod causes;
 mod closing;
 mod distributions;
 pub(crate) mod figure;
-mod findings;
+pub(crate) mod findings;
 pub(crate) mod header;
 mod histogram;
 mod parts;

@@ -2,6 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::number::grouped;
+
+/// Narrower than this and a part of a list is of no use.
+const LEAST_PART: usize = 8;
+
 /// The text with control characters made visible: names come from files, and a terminal must not
 /// obey them.
 pub(crate) fn clean(text: &str) -> String {
@@ -10,15 +15,78 @@ pub(crate) fn clean(text: &str) -> String {
 
 /// At most `width` characters: the middle of a longer text gives way to `...`. Most of what is kept
 /// is the end, where names differ (`core::fmt::num::<impl...>::fmt`). Of a place in the source its
-/// directories go first, then the address before it: function, file and line are what is read.
+/// directories go first, then the address before it: function, file and line are what is read. A
+/// list loses whole parts at its end, and how many is stated: cut in its middle, it would have the
+/// first part with what belongs to the last.
 pub(crate) fn shortened(text: &str, width: usize) -> String {
     let fits = |text: &str| text.chars().count() <= width;
     if fits(text) {
         return text.to_owned();
     }
     let place = without_directories(text);
-    let place = if fits(&place) { &place } else { without_address(&place) };
-    cut(place, width)
+    if fits(&place) {
+        return place;
+    }
+    match list(&place) {
+        Some((parts, more)) => listed(&parts, more, width),
+        None => cut(without_address(&place), width),
+    }
+}
+
+/// The first parts of a list, and how many there are beside them.
+fn listed(parts: &[&str], more: u64, width: usize) -> String {
+    let rest = |kept: usize| match more.saturating_add((parts.len() - kept) as u64) {
+        0 => String::new(),
+        more => format!(" and {} more", grouped(more)),
+    };
+    let begun_with = |kept: usize| parts[..kept].join(", ") + &rest(kept);
+    let mut all = (1..=parts.len()).rev().map(begun_with);
+    if let Some(text) = all.find(|text| text.chars().count() <= width) {
+        return text;
+    }
+    let rest = rest(1);
+    match width.saturating_sub(rest.len()) {
+        room if room >= LEAST_PART => cut(parts[0], room) + &rest,
+        _ => begun(parts[0], width),
+    }
+}
+
+/// The parts of `a (x), b, c` and of `a, b and 3 more`, and how many more there are. Parts are
+/// names with what stands in brackets behind them: prose and instructions have commas too, but
+/// they are no lists.
+fn list(text: &str) -> Option<(Vec<&str>, u64)> {
+    let counted = text.strip_suffix(" more").and_then(|text| text.rsplit_once(" and "));
+    let counted =
+        counted.and_then(|(parts, n)| Some((parts, n.replace(',', "").parse::<u64>().ok()?)));
+    if let Some((parts, more)) = counted {
+        return Some((split(parts, ", "), more));
+    }
+    let mut parts = split(text, ", ");
+    let last = parts.pop().filter(|_| !parts.is_empty())?;
+    parts.extend(split(last, " and "));
+    let is_name = |part: &str| {
+        let words = split(part, " ");
+        !part.is_empty() && words.iter().skip(1).all(|word| word.starts_with('('))
+    };
+    parts.iter().all(|part| is_name(part)).then_some((parts, 0))
+}
+
+/// What stands between separators, those within brackets aside.
+fn split<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_usize);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' | '<' => depth += 1,
+            ')' | ']' | '}' | '>' => depth = depth.saturating_sub(1),
+            _ if depth == 0 && at >= start && text[at..].starts_with(separator) => {
+                parts.push(&text[start..at]);
+                start = at + separator.len();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
 }
 
 /// Whether it is a line of a source file, as `main.c:5`.
@@ -27,10 +95,13 @@ fn is_line(word: &str) -> bool {
     line.is_some_and(|(_, n)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The text with `main.c:5` for `src/app/main.c:5`.
+/// The text with `main.c:5` for `src/app/main.c:5`, also in brackets.
 fn without_directories(text: &str) -> String {
     let word = |word: &'_ str| match word.rsplit_once('/') {
-        Some((_, file)) if is_line(file) => file.to_owned(),
+        Some((path, file)) if is_line(file.trim_end_matches([')', ','])) => {
+            let bracket = if path.starts_with('(') { "(" } else { "" };
+            format!("{bracket}{file}")
+        }
         _ => word.to_owned(),
     };
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
@@ -62,7 +133,8 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 /// Texts as [`shortened`], but those that differ still do: where their ends are alike, what is kept
-/// of the middle begins where they part, and as a last resort they are numbered.
+/// of the middle begins where they part, and as a last resort they are numbered. Lists are not set
+/// apart: they state how much of them is not there.
 pub(crate) fn apart(texts: &[&str], width: usize) -> Vec<String> {
     let mut short: BTreeMap<&str, String> =
         texts.iter().map(|text| (*text, shortened(text, width))).collect();
@@ -95,10 +167,11 @@ fn numbered(text: &str, number: usize, width: usize) -> String {
     format!("{}{number}", shortened(text, width.saturating_sub(number.len())))
 }
 
-/// Groups of different texts that look the same when shortened.
+/// Groups of different texts, no lists, that look the same when shortened.
 fn alike<'a>(short: &BTreeMap<&'a str, String>) -> Vec<Vec<&'a str>> {
     let mut groups: BTreeMap<&str, Vec<&'a str>> = BTreeMap::new();
-    short.iter().for_each(|(text, short)| groups.entry(short).or_default().push(text));
+    let names = short.iter().filter(|(text, _)| list(text).is_none());
+    names.for_each(|(text, short)| groups.entry(short).or_default().push(text));
     groups.into_values().filter(|group| group.len() > 1).collect()
 }
 
@@ -190,6 +263,37 @@ mod tests {
         // No place in the source.
         let text = "0x08000490 of 12 loads from and/or stores to flash";
         assert_eq!(shortened(text, 30), "0x08000490...r stores to flash");
+    }
+
+    #[test]
+    fn lists_lose_whole_parts_at_their_end() {
+        let by = "dfree() (/src/own/df.cpp:9), mism() (/src/own/df.cpp:10), ovr() (/src/x.c:12)";
+        let more = format!("{by} and 3 more");
+        let all = "dfree() (df.cpp:9), mism() (df.cpp:10), ovr() (x.c:12)";
+        assert_eq!(shortened(&more, 70), format!("{all} and 3 more"));
+        assert_eq!(shortened(&more, 60), "dfree() (df.cpp:9), mism() (df.cpp:10) and 4 more");
+        assert_eq!(shortened(&more, 40), "dfree() (df.cpp:9) and 5 more");
+        assert_eq!(shortened(&more, 26), "dfre...f.cpp:9) and 5 more");
+        assert_eq!(shortened(&more, 14), "dfree() (df...");
+        assert_eq!(shortened(by, 40), "dfree() (df.cpp:9) and 2 more");
+        assert_eq!(shortened("one, two and three", 15), "one, two, three");
+        assert_eq!(shortened("one, two and three", 14), "one and 2 more");
+        // Alike as far as they are shown, and no names for rows.
+        let other = more.replace(":12", ":13");
+        assert_eq!(apart(&[&more, &other], 40), vec!["dfree() (df.cpp:9) and 5 more"; 2]);
+    }
+
+    #[test]
+    fn what_has_commas_and_is_no_list_is_cut_in_the_middle() {
+        let texts = [
+            "ldrb r0, [r4, #1], some_long_register_name",
+            "std::map<int, std::string>::find(int, char)",
+            "flash answers in time, the core does not wait",
+        ];
+        for text in texts {
+            let short = shortened(text, 30);
+            assert!(short.contains("...") && !short.contains("more"), "{short}");
+        }
     }
 
     #[test]

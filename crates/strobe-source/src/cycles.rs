@@ -214,7 +214,9 @@ fn loops(request: &Request, steps: &[Step], flow: &Flow) -> Vec<LoopCycles> {
                 }
             }
             let at = run_of(request, header.address..header.end).unwrap_or_default();
-            RunCycles { count: at.count, ..sum }
+            let back = &steps[flow.blocks[l.latch].last];
+            let jumped = run_of(request, back.address..back.end).map_or(0, |run| run.jumped);
+            RunCycles { count: at.count, jumped, ..sum }
         });
         LoopCycles {
             header: header.address,

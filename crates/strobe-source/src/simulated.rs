@@ -14,6 +14,7 @@ mod heap;
 mod lost;
 mod measurement;
 mod models;
+mod numbers;
 mod overflow;
 mod record;
 mod recording;

@@ -47,6 +47,9 @@ impl Firmware {
     }
 }
 
+/// Where peripherals begin (the memory map of ARMv7-M, B3.1).
+const LEAST_BASE: u32 = 0x4000_0000;
+
 /// A walk through one piece of code.
 struct Scan<'a> {
     firmware: &'a Firmware,
@@ -114,6 +117,16 @@ impl Scan<'_> {
                 self.set(register, value);
                 Some(value)
             }
+            // ADD (immediate): the second half of an address to which a computed offset was added.
+            _ if first & 0xfbe0 == 0xf100 && second >> 15 == 0 => {
+                let code = immediate << 11 | (second >> 12 & 7) << 8 | second & 0xff;
+                let added = thumb_expand_imm(code);
+                let known = self.take(first & 15);
+                let is_base = added >= LEAST_BASE;
+                let value = known.or(is_base.then_some(0))?.wrapping_add(added);
+                self.set(register, value);
+                known.map(|_| value)
+            }
             // LDR (literal)
             _ if first & !0x80 == 0xf85f => {
                 let offset = i64::from(second & 0xfff);
@@ -163,6 +176,9 @@ mod tests {
         assert!(constants(&[0xf643, 0x0300, 0x2001, 0xf2c4, 0x0302], &[]).contains(&0x4002_3800));
         // mov.w r2, #0x50000000
         assert!(constants(&[0xf04f, 0x42a0], &[]).contains(&0x5000_0000));
+        // lsrs r3, r0, #5; add.w r3, r3, #0x40000000; add.w r3, r3, #0x23800
+        let sum = [0x0943, 0xf103, 0x4380, 0xf503, 0x330e];
+        assert!(constants(&sum, &[]).contains(&0x4002_3800));
         // movs r3, #0x90; lsls r3, r3, #23
         assert!(constants(&[0x2390, 0x05db], &[]).contains(&0x4800_0000));
     }

@@ -137,7 +137,7 @@ pub(super) fn push(
     let figure = |id: &str, title: &str| Column::figure(id, title, measure.unit.clone());
     let mut columns =
         vec![Column::text("function", "function"), figure("difference", "difference")];
-    // The words at the end say what there is no room for: what matters least.
+    // The note at the end has which there is no room for: those with least in their rows.
     let size = |of: &dyn Fn(&Division) -> i64| -> u64 {
         divisions.iter().fold(0, |sum, (_, each)| sum.saturating_add(of(each).unsigned_abs()))
     };
@@ -187,8 +187,8 @@ pub(super) fn push(
     let added = compared.push(&format!("{section}-causes"), title, Content::Table(table));
     added.notes.push(
         "more calls: what they would take if each took what it did in a; the rest of a row is for \
-         each call of b. A row's parts add up to its difference; those for which there is no room \
-         are the least"
+         each call of b. A row's parts add up to its difference; a column for which there is no \
+         room has the least in its rows, signs aside"
             .to_owned(),
     );
 }

@@ -20,6 +20,8 @@ pub(super) enum Value {
     Loaded,
     /// What was in LR at entry.
     Return,
+    /// The address behind a BL to within the function.
+    Behind,
     /// A word of a table of constants that begins here.
     Element(u32),
 }

@@ -25,6 +25,10 @@ pub(super) enum Flow {
     Call(To),
     /// At the target alone.
     Jump(To),
+    /// At the target, in the same function; it may come back behind the instruction.
+    Link(u32),
+    /// Behind any `Link` of the function.
+    Back,
     /// Somewhere in the same function, as a `switch` does.
     Computed,
     /// Through a table of bytes (1) or halfwords (2) behind the instruction (TBB, TBH).

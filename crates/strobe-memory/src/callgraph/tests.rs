@@ -1,12 +1,12 @@
 //! Calls are found in machine code, direct and indirect ones.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 use strobe_symbols::Firmware;
 use strobe_synth::{ElfBuilder, Symbol};
 
-use super::{Function, Graph, Target};
+use super::{Building, Function, Graph, Target};
 
 const AT: u32 = 0x0800_0000;
 
@@ -129,6 +129,37 @@ fn calls_have_the_depth_of_their_frame() {
         (10, Target::Unknown, false, 8),
     ];
     assert_eq!(calls, expected);
+}
+
+/// Compilers for ARMv6-M jump by BL where B does not reach; assembly comes back from such places.
+#[test]
+fn a_bl_to_within_the_function_is_a_jump() {
+    // push {r4, lr}; cmp r0, #0; bne 1f; bl 2f; 1: pop {r4, pc}; 2: push {r0-r3}; add sp, #16;
+    // pop {r4, pc}
+    let far = [0xb510, 0x2800, 0xd101, 0xf000, 0xf801, 0xbd10, 0xb40f, 0xb004, 0xbd10];
+    let graph = Graph::new(&image(40, AT, &far), &[AT], &HashMap::new());
+    let function = &graph.functions[&AT];
+    assert_eq!((graph.functions.len(), function.deepest), (1, 24), "{function:?}");
+    assert!(function.returns && function.calls.is_empty(), "{function:?}");
+    // push {lr}; bl 1f; bl 1f; push {r0-r2}; b .; 1: push {r3, lr}; pop {r3, pc}
+    let local = [0xb500, 0xf000, 0xf804, 0xf000, 0xf802, 0xb407, 0xe7fe, 0xb508, 0xbd08];
+    let function = thumb(&local);
+    assert_eq!((function.deepest, function.returns), (16, false), "{function:?}");
+    assert!(function.calls.is_empty(), "{function:?}");
+}
+
+/// Functions are looked at again when others turn out never to come back, which may be when no
+/// steps are left.
+#[test]
+fn what_is_known_of_a_function_outlives_the_steps() {
+    let firmware = image(40, AT, &[0xb510, 0xbd10]); // push {r4, lr}; pop {r4, pc}
+    let bounds = HashMap::new();
+    let mut building = Building::new(&firmware, &bounds);
+    building.walk(vec![AT], &HashSet::new());
+    building.steps = 0;
+    building.walk(vec![AT], &HashSet::from([AT]));
+    let function = &building.functions[&AT];
+    assert!(!function.is_cut && function.deepest == 8, "{function:?}");
 }
 
 #[test]

@@ -234,6 +234,7 @@ pub(super) fn jump(value: Value, register: usize) -> Flow {
         Value::Const(c) => Flow::Jump(To::Known(c & !1)),
         Value::Element(table) => Flow::Jump(To::Table(table)),
         Value::Return => Flow::Return,
+        Value::Behind => Flow::Back,
         _ if register == LR => Flow::Return,
         _ => Flow::Jump(To::Unknown),
     }
@@ -326,7 +327,7 @@ pub(super) fn pop(list: u32, state: &mut State) -> Flow {
         match register {
             PC => {
                 flow = match value {
-                    Value::Const(_) | Value::Element(_) => jump(value, PC),
+                    Value::Const(_) | Value::Element(_) | Value::Behind => jump(value, PC),
                     _ => Flow::Return,
                 }
             }

@@ -1,9 +1,9 @@
 //! The 32-bit Thumb encodings, as far as they concern the stack pointer and control flow (ARMv7-M
 //! manual, A5.3): what else they write becomes unknown.
 
-use strobe_symbols::thumb_expand_imm;
+use strobe_symbols::{FunctionSource, thumb_expand_imm};
 
-use super::state::{PC, SP, State, Value};
+use super::state::{LR, PC, SP, State, Value};
 use super::step::{Flow, Step, To};
 use super::thumb::{Thumb, add, aligned, jump, pop, push, relative, sign, subtract};
 
@@ -43,7 +43,10 @@ impl Thumb<'_> {
             0b111000..=0b111011 if first & 0xfff0 == 0xf380 && second & 0xd000 == 0x8000 => {
                 self.set_special(fields, state)
             }
-            0b111000..=0b111011 if second >> 15 == 1 => branch(at, fields, state),
+            0b111000..=0b111011 if second >> 15 == 1 => {
+                let step = branch(at, fields, state);
+                self.within(at, step, state)
+            }
             0b111000..=0b111011 => self.immediate(at, fields, state),
             0b111100 => self.single(at, fields, state),
             _ => {
@@ -55,6 +58,21 @@ impl Thumb<'_> {
                 next
             }
         }
+    }
+
+    /// A BL to within its own function is a jump. Where B reaches 2 KiB (ARMv6-M), compilers jump
+    /// further by BL, with the link register saved; assembly may come back from there. Where a
+    /// function without a size ends is a guess, so that others may be in it.
+    fn within(&self, at: u32, step: Step, state: &mut State) -> Step {
+        let Flow::Call(To::Known(target)) = step.flow else { return step };
+        let id = self.firmware.function_at(at);
+        let Some(function) = id.map(|id| self.firmware.function(id)) else { return step };
+        let is_within = self.firmware.function_at(target) == id && function.start != target;
+        if !is_within || function.source == FunctionSource::UnsizedSymbol {
+            return step;
+        }
+        state.set(LR, Value::Behind);
+        Step { flow: Flow::Link(target), ..step }
     }
 
     /// MSR (B5.2.3): of the main stack pointer, what was taken from the stack pointer moves it.

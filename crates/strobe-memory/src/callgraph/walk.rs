@@ -3,7 +3,7 @@
 //! Where paths meet, what both know holds and the larger depth counts. Every instruction is looked
 //! at a limited number of times, so that a loop which pushes for ever ends, too.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use strobe_symbols::{CodeKind, Firmware};
@@ -54,6 +54,9 @@ pub(super) struct Walk<'a, I: Interpreter> {
     work: Vec<u32>,
     /// The state at jumps whose targets in the function are unknown.
     computed: Option<I::State>,
+    /// Instructions behind those that link, and the state with which control comes back there.
+    linked: BTreeSet<u32>,
+    back: Option<I::State>,
     out: Function,
     steps: u64,
 }
@@ -76,6 +79,8 @@ impl<'a, I: Interpreter> Walk<'a, I> {
             states: BTreeMap::new(),
             work: Vec::new(),
             computed: None,
+            linked: BTreeSet::new(),
+            back: None,
             out,
             steps: *steps,
         };
@@ -180,6 +185,8 @@ impl<'a, I: Interpreter> Walk<'a, I> {
             }
             Flow::Call(to) => self.call(at, next, to, &mut state),
             Flow::Jump(to) => self.jump(at, to, &state),
+            Flow::Link(target) => self.link(at, next, target, &state),
+            Flow::Back => self.come_back(&state),
             Flow::Computed => self.somewhere(&state),
             Flow::Offsets(width) => {
                 let targets = tables::offsets(self.around.firmware, next, width, &self.range);
@@ -233,6 +240,32 @@ impl<'a, I: Interpreter> Walk<'a, I> {
                 }
             }
             _ => self.leave(at, target(to), state),
+        }
+    }
+
+    /// A jump within the function that leaves where it came from: that may be a way back.
+    fn link(&mut self, at: u32, next: u32, target: u32, state: &I::State) {
+        self.jump(at, To::Known(target), state);
+        if self.holds(next)
+            && self.linked.insert(next)
+            && let Some(back) = self.back.clone()
+        {
+            self.enter(next, &back);
+        }
+    }
+
+    /// Control comes back behind a jump that linked; which one it was is not known.
+    fn come_back(&mut self, state: &I::State) {
+        let is_new = match &mut self.back {
+            Some(known) => I::join(known, state),
+            None => {
+                self.back = Some(state.clone());
+                true
+            }
+        };
+        let Some(back) = self.back.clone().filter(|_| is_new) else { return };
+        for next in self.linked.clone() {
+            self.enter(next, &back);
         }
     }
 

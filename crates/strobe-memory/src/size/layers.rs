@@ -130,3 +130,19 @@ fn layer(rule: Rule) -> Result<Layer, RulesError> {
         Err(error) => Err(RulesError::Pattern { layer: rule.name, error }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Some systems have the headers of C++ in a directory of newlib.
+    #[test]
+    fn headers_of_cpp_are_not_the_c_library() {
+        let layers = Layers::default();
+        let of = |path| layers.of(Origin { path: Some(path), ..Origin::default() });
+        assert_eq!(of("/usr/include/newlib/c++/12.2.1/bits/vector.tcc"), "C++ runtime");
+        assert_eq!(of("/opt/arm-none-eabi/include/c++/13.2.1/bits/stl_tree.h"), "C++ runtime");
+        assert_eq!(of("/build/newlib/libc/stdio/findfp.c"), "C library");
+        assert_eq!(of("/home/me/c++/main.cpp"), "application");
+    }
+}

@@ -31,6 +31,18 @@ struct Rule {
     conversions: String,
     #[serde(default)]
     advice: Option<String>,
+    #[serde(default)]
+    instead: Vec<Instead>,
+    #[serde(default)]
+    apart: Vec<String>,
+}
+
+/// Advice for images that have a function.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Instead {
+    symbol: String,
+    advice: String,
 }
 
 /// A family that an image has.
@@ -86,9 +98,12 @@ pub(super) fn families(graph: &Graph<'_>) -> Vec<Family> {
             members[family].push(node);
         }
     }
-    let found = rules.into_iter().zip(members).filter(|(_, members)| !members.is_empty());
+    let apart: Vec<Vec<Id>> =
+        rules.iter().map(|rule| all_of(&rule.apart, &rules, &members)).collect();
+    let all = rules.into_iter().zip(members).zip(apart);
+    let found = all.filter(|((_, members), _)| !members.is_empty());
     let mut families: Vec<Family> =
-        found.map(|(rule, members)| family(graph, rule, members)).collect();
+        found.map(|((rule, members), apart)| family(graph, rule, members, &apart)).collect();
     families.retain(|family| family.all.sum() > 0);
     families.sort_by(|a, b| (b.all.flash, &a.id).cmp(&(a.all.flash, &b.id)));
     families
@@ -101,7 +116,13 @@ fn set(patterns: &[String]) -> GlobSet {
     set.build().unwrap_or_default()
 }
 
-fn family(graph: &Graph<'_>, rule: Rule, mut members: Vec<Id>) -> Family {
+/// The members of the families with these names.
+fn all_of(ids: &[String], rules: &[Rule], members: &[Vec<Id>]) -> Vec<Id> {
+    let named = rules.iter().zip(members).filter(|(rule, _)| ids.contains(&rule.id));
+    named.flat_map(|(_, members)| members.iter().copied()).collect()
+}
+
+fn family(graph: &Graph<'_>, rule: Rule, mut members: Vec<Id>, apart: &[Id]) -> Family {
     let mut is_member = vec![false; graph.references.nodes.len()];
     members.iter().for_each(|node| is_member[*node] = true);
     let rest = graph.references.reached_without(|node| is_member[node]);
@@ -115,15 +136,28 @@ fn family(graph: &Graph<'_>, rule: Rule, mut members: Vec<Id>) -> Family {
     all += own;
     beside.iter().for_each(|node| is_member[*node] = true);
     let needed_by = needed_by(graph, &is_member, &rule.conversions);
-    let Rule { id, name, advice, .. } = rule;
+    let is_all = apart.is_empty() || needed_by.edges().is_empty();
+    let is_apart = is_all || !leading(graph, &is_member, apart).is_empty();
+    let advice = advice(graph, &rule).filter(|_| is_apart);
+    let Rule { id, name, .. } = rule;
     Family { id, name, advice, members, own, beside, all, needed_by }
 }
 
-/// Who outside of libraries leads to a family, directly or through a library.
-fn needed_by(graph: &Graph<'_>, is_member: &[bool], conversions: &str) -> Needed {
+/// What to do about a family: it may depend on which library it is of.
+fn advice(graph: &Graph<'_>, rule: &Rule) -> Option<String> {
+    let functions = graph.firmware.functions();
+    let has = |symbol: &str| functions.iter().any(|f| f.linkage_names().any(|name| name == symbol));
+    let instead = rule.instead.iter().find(|instead| has(&instead.symbol));
+    instead.map(|instead| instead.advice.clone()).or_else(|| rule.advice.clone())
+}
+
+/// References from outside of libraries that lead to a family, directly or through a library, but
+/// not through what is set apart.
+fn leading(graph: &Graph<'_>, is_member: &[bool], apart: &[Id]) -> Vec<Edge> {
     let members = (0..is_member.len()).filter(|node| is_member[*node]);
     let mut work: Vec<Id> = members.filter(|node| graph.is_reached[*node]).collect();
     let mut is_seen = is_member.to_vec();
+    apart.iter().for_each(|node| is_seen[*node] = true);
     let mut found: Vec<Edge> = Vec::new();
     while let Some(node) = work.pop() {
         for edge in graph.references.to(node) {
@@ -138,6 +172,12 @@ fn needed_by(graph: &Graph<'_>, is_member: &[bool], conversions: &str) -> Needed
         }
     }
     found.sort_unstable();
+    found
+}
+
+/// Who needs a family.
+fn needed_by(graph: &Graph<'_>, is_member: &[bool], conversions: &str) -> Needed {
+    let found = leading(graph, is_member, &[]);
     if conversions.is_empty() {
         return if found.is_empty() { Needed::Unknown } else { Needed::By(found) };
     }

@@ -276,3 +276,58 @@ fn what_is_copied_is_known_without_sections() {
     let total = |id: &str| measurement.total(id).and_then(|total| total.value()).unwrap().as_u64();
     assert_eq!((total("flash"), total("ram"), total("copied")), (72, 108, 8));
 }
+
+/// The halfwords of a BL to an address behind it.
+fn bl(from: u32, to: u32) -> [u16; 2] {
+    let offset = to - (from + 4);
+    [0xf000 | (offset >> 12) as u16, 0xf800 | (offset >> 1 & 0x7ff) as u16]
+}
+
+/// main calls a function, which calls `_dtoa_r` and `__aeabi_dadd`; main may call the latter, too.
+fn printing(printf: &str, is_double: bool) -> Measurement {
+    const SIZE: u32 = 1200;
+    let [main, print, dtoa, double] = [16, 32, 48, 48 + SIZE].map(|at| FLASH + at);
+    let own = if is_double { bl(main + 6, double) } else { [0xbf00; 2] };
+    let long = [vec![0xbf00_u16; SIZE as usize / 2 - 1], vec![0x4770]].concat();
+    // push {lr}; bl; bl; pop {pc}; nop; nop
+    let caller = |[a, b]: [u16; 2], [c, d]: [u16; 2]| [0xb500, a, b, c, d, 0xbd00, 0xbf00, 0xbf00];
+    let code = [
+        vec![0x0100, 0x2000, (main & 0xffff) as u16 | 1, (main >> 16) as u16, 0, 0, 0, 0],
+        caller(bl(main + 2, print), own).to_vec(),
+        caller(bl(print + 2, dtoa), bl(print + 6, double)).to_vec(),
+        long.clone(),
+        long,
+    ];
+    let code: Vec<u8> = code.concat().into_iter().flat_map(u16::to_le_bytes).collect();
+    let mut elf = ElfBuilder::new();
+    elf.code(FLASH, &code);
+    elf.section(section(".text", TEXT, FLASH, code));
+    for (name, value) in [("$d", FLASH), ("$t", main)] {
+        elf.symbol(Symbol { value, section: 1, name: name.to_owned(), ..Symbol::default() });
+    }
+    let functions = [("main", main, 12), (printf, print, 12), ("_dtoa_r", dtoa, SIZE)];
+    for (name, at, size) in functions.into_iter().chain([("__aeabi_dadd", double, SIZE)]) {
+        elf.function(name, at, size);
+    }
+    measured(elf.build(), &Settings::default())
+}
+
+/// The option for floating point is newlib-nano's alone, and printf's own arithmetic is no fault of
+/// the program's constants.
+#[test]
+fn advice_fits_the_library_and_who_needs_it() {
+    let advice = |m: &Measurement, code: &str| {
+        let finding = m.findings.iter().find(|finding| finding.code == code);
+        finding.and_then(|finding| finding.advice.clone()).unwrap()
+    };
+    let newlib = printing("_vfprintf_r", false);
+    let formatting = advice(&newlib, "pulls-in-float-formatting");
+    assert!(formatting.contains("nano.specs"), "{formatting}");
+    let double = advice(&newlib, "pulls-in-soft-double");
+    assert!(!double.contains("1.0f") && double.contains("--why"), "{double}");
+    let nano = printing("_printf_float", true);
+    let formatting = advice(&nano, "pulls-in-float-formatting");
+    assert!(formatting.contains("-u _printf_float`") && !formatting.contains("nano.specs"));
+    let double = advice(&nano, "pulls-in-soft-double");
+    assert!(double.contains("1.0f"), "{double}");
+}

@@ -104,41 +104,67 @@ pub fn join(measurement: &mut Measurement, measured: &[Measured]) {
     measurement.findings.extend(findings);
 }
 
-/// Gives stacks of no known size the one that they had in the run; returns those that may be too
-/// small.
+/// Gives stacks the size that they had in the run, where the image shows none or a larger one: the
+/// system may align a thread's stack, and a heap may have grown towards the stack from reset.
+/// Returns those that may be too small now.
 fn sizes(table: &mut Table, rows: &[Option<&Measured>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (row, measured) in rows.iter().enumerate() {
-        let Some((measured, size)) = measured.and_then(|m| Some((m, m.size?))) else { continue };
+        let Some(measured) = measured else { continue };
+        let Some(size) = size_in_run(table, row, measured) else { continue };
         let cell = |id: &str| Some(&table.column(id)?.cells[row]);
-        if cell("size") != Some(&Cell::Empty) {
+        let known = cell("size").and_then(Cell::number).map(|known| known.as_u64());
+        if known.is_some_and(|known| known <= size) {
             continue;
         }
         let worst = cell("worst").cloned().unwrap_or(Cell::Empty);
-        let bound = worst.number().and_then(|bound| i64::try_from(bound.as_u64()).ok());
+        let bound = worst.number().map(|bound| bound.as_u64());
         let is_bound = matches!(worst, Cell::Figure { trust: Trust::AtMost, .. });
-        let margin = bound.and_then(|bound| Some(i64::try_from(size).ok()? - bound));
-        let trust = if is_bound { Trust::AtLeast } else { Trust::AtMost };
-        let margin_cell = margin.map(|m| Cell::Figure { value: Some(m.into()), trust });
-        for (id, cell) in [
-            ("size", Some(size.into())),
-            ("margin", margin_cell),
-            ("source", Some("the run".into())),
-        ] {
-            let column = table.columns.iter_mut().find(|column| column.id == id);
-            if let Some((column, cell)) = column.zip(cell) {
-                column.cells[row] = cell;
-            }
-        }
-        if margin.is_some_and(|margin| margin < 0) {
+        put_size(table, row, size, bound.map(|bound| (bound, is_bound)));
+        // Of one that the image's size does not hold either, the image has a finding.
+        let was_enough = |bound: &u64| known.is_none_or(|known| *bound <= known);
+        if let Some(bound) = bound.filter(|bound| *bound > size && was_enough(bound)) {
             let text = format!(
-                "the stack of {} had {size} bytes in the run and may need {}{}",
+                "the stack of {} had {size} bytes in the run and may need {}{bound}",
                 measured.name,
                 if is_bound { "" } else { "more than " },
-                bound.unwrap_or_default(),
             );
             findings.push(Finding::new(Severity::Warning, "stack-too-small", text));
         }
     }
     findings
+}
+
+/// The size that a stack had in the run; that of the stack from reset counts from where the image
+/// has its top. Code that goes over to a process stack above that has another one, which is not the
+/// one that the image knows.
+fn size_in_run(table: &Table, row: usize, measured: &Measured) -> Option<u64> {
+    let size = measured.size?;
+    let low = u64::from(measured.low);
+    let cell = |id: &str| table.column(id)?.cells.get(row);
+    match cell("top") {
+        Some(Cell::Address(top)) if measured.is_main && low < top.0 => {
+            let floor = (measured.bytes + low).checked_sub(size)?;
+            top.0.checked_sub(floor)
+        }
+        Some(Cell::Address(_)) if cell("size").is_some_and(|size| *size != Cell::Empty) => None,
+        _ => Some(size),
+    }
+}
+
+/// Puts a size from the run into a row, with its margin: the worst case and whether it is a bound.
+fn put_size(table: &mut Table, row: usize, size: u64, worst: Option<(u64, bool)>) {
+    let margin = worst.and_then(|(worst, is_bound)| {
+        let margin = i64::try_from(size).ok()? - i64::try_from(worst).ok()?;
+        let trust = if is_bound { Trust::AtLeast } else { Trust::AtMost };
+        Some(Cell::Figure { value: Some(margin.into()), trust })
+    });
+    let cells =
+        [("size", Some(size.into())), ("margin", margin), ("source", Some("the run".into()))];
+    for (id, cell) in cells {
+        let column = table.columns.iter_mut().find(|column| column.id == id);
+        if let Some((column, cell)) = column.zip(cell) {
+            column.cells[row] = cell;
+        }
+    }
 }

@@ -13,6 +13,7 @@ use strobe_model::measurement::{Content, Finding, Measurement, Profile, Section,
 
 use super::flame::{FlameGraph, escaped};
 use super::{About, Choice, Export, ExportError, Output, Takes, charts};
+use crate::view::findings::times;
 use crate::view::{balance, header};
 
 /// The format.
@@ -95,10 +96,7 @@ impl Writer {
                 Severity::Warning => "warning",
                 _ => "note",
             };
-            let times = match finding.count {
-                0 | 1 => String::new(),
-                n => format!(" ({n} times)"),
-            };
+            let times = times(finding);
             let text = escaped(&finding.text);
             let _ = writeln!(self.text, "<li class=\"{kind}\">{text}{times}</li>");
         }

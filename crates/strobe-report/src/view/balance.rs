@@ -10,6 +10,10 @@ use crate::number::grouped;
 use crate::paint::Paint;
 use crate::text::layout::{heading, item};
 
+/// Units of what can be idle.
+const OF_TIME: [Unit; 5] =
+    [Unit::CYCLES, Unit::SAMPLES, Unit::NANOSECONDS, Unit::PICOSECONDS, Unit::TICKS];
+
 /// The balances that do not stand under a profile.
 pub(super) struct Balances;
 
@@ -85,8 +89,8 @@ pub(crate) fn text(balance: &Balance) -> String {
     };
     let mut sum = vec![format!("{} {attributed_as}", grouped(parts.attributed))];
     sum.extend(parts.unattributed.iter().map(|(why, n)| format!("{} {why}", grouped(*n))));
-    // Bytes are never idle.
-    if parts.idle > 0 || parts.unit != Unit::BYTES {
+    // Bytes, blocks and events are never idle.
+    if parts.idle > 0 || OF_TIME.contains(&parts.unit) {
         sum.push(format!("{} idle", grouped(parts.idle)));
     }
     let unknown = match &parts.lost {
@@ -101,6 +105,36 @@ pub(crate) fn text(balance: &Balance) -> String {
         Loss::Unknown(why) => format!("; how much was lost is unknown: {why}"),
     };
     let taken_as = if parts.taken_as.is_empty() { "taken" } else { &parts.taken_as };
-    let what = if parts.what.is_empty() { &parts.unit.0 } else { parts.what.as_str() };
+    let what: &str = if parts.what.is_empty() { &parts.unit.0 } else { parts.what.as_str() };
+    let what = if parts.taken == 1 { what.strip_suffix('s').unwrap_or(what) } else { what };
     format!("{} {what} {taken_as} = {}{unknown}", grouped(parts.taken), sum.join(" + "))
+}
+
+#[cfg(test)]
+mod tests {
+    use strobe_model::measurement::Parts;
+
+    use super::*;
+
+    #[test]
+    fn one_is_singular_and_blocks_are_never_idle() {
+        let shown = |what: &str, unit: Unit, taken: u64| {
+            let parts = Parts {
+                what: what.to_owned(),
+                unit,
+                taken_as: String::new(),
+                taken,
+                attributed: taken,
+                attributed_as: "freed".to_owned(),
+                unattributed: Vec::new(),
+                idle: 0,
+                lost: Loss::Known(0),
+            };
+            text(&Balance::new(parts).unwrap())
+        };
+        let one = shown("heap blocks", Unit::COUNT, 1);
+        assert_eq!(one, "1 heap block taken = 1 freed + 0 lost");
+        let many = shown("", Unit::CYCLES, 1_000);
+        assert_eq!(many, "1,000 cycles taken = 1,000 freed + 0 idle + 0 lost");
+    }
 }

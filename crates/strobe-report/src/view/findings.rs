@@ -44,13 +44,21 @@ impl View for Findings {
 
 /// `text, at place (3 times)`.
 fn line(finding: &Finding) -> String {
-    let times = match finding.count {
-        0 | 1 => String::new(),
-        n => format!(" ({} times)", grouped(n)),
-    };
+    let times = times(finding);
     let place = finding.place.as_ref().filter(|place| !finding.text.contains(place.as_str()));
     let place = place.map_or_else(String::new, |place| format!(", at {place}"));
     format!("{}{place}{times}", finding.text)
+}
+
+/// ` (3 times)` of whatever was found more than once, if it does not begin with how often that was.
+pub(crate) fn times(finding: &Finding) -> String {
+    let n = grouped(finding.count);
+    let rest = finding.text.strip_prefix(n.as_str());
+    match finding.count {
+        0 | 1 => String::new(),
+        _ if rest.is_some_and(|rest| rest.starts_with(' ')) => String::new(),
+        _ => format!(" ({n} times)"),
+    }
 }
 
 /// Faults: what happened, where, and what shows it.
@@ -108,4 +116,20 @@ fn pairs(pairs: &[(String, String)], options: &Options, out: &mut dyn Write) -> 
         writeln!(out, "  {}", line.trim_end())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_often_stands_there_once() {
+        let shown = |text: &str, count: u64| {
+            line(&Finding { count, ..Finding::new(Severity::Warning, "a", text) })
+        };
+        assert_eq!(shown("a register was read", 1), "a register was read");
+        assert_eq!(shown("a register was read", 2_000), "a register was read (2,000 times)");
+        assert_eq!(shown("2,000 requests were lost", 2_000), "2,000 requests were lost");
+        assert_eq!(shown("2,000 requests were lost", 2), "2,000 requests were lost (2 times)");
+    }
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use strobe_analyse::attribution::{By, Flat as Rows, Row, Spot, Sums, rows};
+use strobe_analyse::attribution::{Amount, By, Flat as Rows, Row, Spot, Sums, rows};
 use strobe_model::measurement::{self, Address, Measure, Measurement, Profile, Section, Unit};
 
 use super::causes::{figure, figure_of, strip, whole_of};
@@ -394,15 +394,26 @@ impl<'a> Shape<'a> {
         let lost = balance.map_or(0, |parts| i64::try_from(parts.lost.known()).unwrap_or(0));
         let lost = lost.min(taken.value - all.all.value);
         let missing = taken.value - all.all.value - lost;
+        // Of a whole that is exact, the rest is as uncertain as what is not idle.
+        let busy = all.busy().ordered();
+        let idle = match all.idle.is_exact() && taken.is_exact() {
+            true => {
+                let shift = all.idle.value.saturating_add(busy.value);
+                let rest = |busy: i64| shift.saturating_sub(busy).max(0);
+                Amount { low: rest(busy.high), value: all.idle.value, high: rest(busy.low) }
+            }
+            false => all.idle,
+        };
         let parts = [
-            (all.idle.value, "idle", Paint::Idle, Some(idle_rows)),
-            (lost, "lost", Paint::Bad, None),
-            (missing, "in no sample", Paint::Warn, None),
+            (idle, "idle", Paint::Idle, Some(idle_rows)),
+            (Amount::exact(lost), "lost", Paint::Bad, None),
+            (Amount::exact(missing), "in no sample", Paint::Warn, None),
         ];
-        for (n, what, paint, sums) in parts.into_iter().filter(|(n, ..)| *n > 0) {
-            let name = format!("{what}, {} of all", share(n, taken.value));
-            let figure = figure_of(self.measure, n, !taken.is_exact());
-            table.painted(self.plain([figure, String::new()], sums, &name), paint);
+        for (part, what, paint, sums) in parts.into_iter().filter(|(part, ..)| part.value > 0) {
+            let name = format!("{what}, {} of all", share(part.value, taken.value));
+            let is_inexact = !part.is_exact() || !taken.is_exact();
+            let figure = figure_of(self.measure, part.value, is_inexact);
+            table.painted(self.plain([figure, amount_spread(part)], sums, &name), paint);
         }
         let figures = [figure(self.measure, taken), amount_spread(taken)];
         table.painted(self.plain(figures, Some(all), &self.all()), Paint::Strong);

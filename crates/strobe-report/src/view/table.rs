@@ -29,6 +29,13 @@ const FINE: &str = "+/-";
 /// How sections with the messages of a port begin.
 const LOG: &str = "port-";
 
+/// How sections end whose columns add up to a difference.
+const PARTS: &str = "-causes";
+
+/// Bounds that are no wider, in parts of their figure, are alike enough for one line to state the
+/// widest of a column.
+const ALIKE: f64 = 0.1;
+
 /// Prose whose words are no longer than this is wrapped, names are shortened.
 const LONGEST_WORD: usize = 24;
 
@@ -82,6 +89,7 @@ impl View for Rows<'_> {
             }
             item("", &format!("{} in {unit}", listed(&titles)), Paint::Faint, page.options, out)?;
         }
+        self.sums_without_room(&columns, &layout, page, out)?;
         let hidden = columns.iter().enumerate().filter(|(i, _)| !layout.shows(*i, width));
         let hidden =
             hidden.filter(|(_, column)| column.shows == Shows::Bounds && column.head != FINE);
@@ -136,6 +144,35 @@ impl Rows<'_> {
             layout.painted(cells.map(Shown::from).collect(), paint);
         }
         layout
+    }
+
+    /// The sums of the columns for which there is no room, where rows are the sums of columns.
+    fn sums_without_room(
+        &self,
+        columns: &[Shape],
+        layout: &Layout,
+        page: &Page,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let Some(sums) = self.table.footer.last().filter(|_| self.section.id.ends_with(PARTS))
+        else {
+            return Ok(());
+        };
+        let width = page.options.style.width;
+        let is_zero = |cell: &Cell| cell.number().is_none_or(|number| number.as_f64() == 0.0);
+        let sum = |(at, shape): (usize, &Shape)| {
+            let is_figure = shape.right && shape.shows == Shows::Value;
+            let column = shape.column.filter(|_| is_figure && !layout.shows(at, width))?;
+            let all_zero = column.cells.iter().all(is_zero);
+            let sum = value(sums.get(shape.index)?, &shape.unit).filter(|_| !all_zero)?;
+            Some(format!("{} {sum}", column.title))
+        };
+        let sums: Vec<String> = columns.iter().enumerate().filter_map(sum).collect();
+        if sums.is_empty() {
+            return Ok(());
+        }
+        let text = format!("all, of columns without room: {}", listed(&sums));
+        item("", &text, Paint::Faint, page.options, out)
     }
 
     /// Of a side's figure in a comparison, the number of the other side's column, the lesser of the
@@ -315,8 +352,10 @@ fn source_line(table: &Table, row: usize) -> Option<String> {
 }
 
 /// What bounds behind a table's first ones are worth, if their figure always stays: what else the
-/// table has comes first, since a line beneath states the widest.
-const FURTHER: u8 = 1;
+/// table has comes first, since a line beneath states the widest. Where that does not describe the
+/// others, they stay longer.
+const FURTHER: u8 = 0;
+const FURTHER_UNLIKE: u8 = 1;
 
 /// A column with its share and bounds, which go before it does.
 fn shapes_of<'a>(index: usize, column: &'a Column, title: &str, is_first: bool) -> Vec<Shape<'a>> {
@@ -346,7 +385,11 @@ fn shapes_of<'a>(index: usize, column: &'a Column, title: &str, is_first: bool) 
             (_, true) => FINE,
             _ => "bounds",
         };
-        let alone = if is_first { MATTERS } else { FURTHER };
+        let alone = match is_first {
+            true => MATTERS,
+            false if is_alike(&column.cells) => FURTHER,
+            false => FURTHER_UNLIKE,
+        };
         shapes.push(shape(head.to_owned(), Shows::Bounds, worth(1).or(Some(alone))));
     }
     shapes
@@ -442,25 +485,46 @@ fn is_fine(cell: &Cell) -> bool {
     matches!(cell, Cell::Figure { trust: Trust::Resolution { .. }, .. })
 }
 
-/// The widest bounds of a column for which there was no room.
+/// The widest bounds of a column for which there was no room; where they may be those of a small
+/// figure alone, those of the largest as well.
 fn bounds_note(shape: &Shape, page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let Some(column) = shape.column else { return Ok(()) };
-    let text = widest(&column.cells, &shape.unit);
-    let Some(text) = text else { return Ok(()) };
-    let text = format!("{}: bounds of at most {text}", column.title);
+    let Some(widest) = widest(&column.cells, &shape.unit) else { return Ok(()) };
+    let mut text = format!("{}: bounds of at most {widest}", column.title);
+    let largest = of_largest(&column.cells, &shape.unit);
+    let largest = largest.filter(|bounds| *bounds != widest && !is_alike(&column.cells));
+    if let Some(bounds) = largest {
+        text.push_str(&format!("; of the largest figure {bounds}"));
+    }
     item("~ ", &text, Paint::Faint, page.options, out)
+}
+
+/// A figure and its bounds.
+fn ends(cell: &Cell) -> Option<(f64, f64, f64)> {
+    let Cell::Figure { value: Some(value), trust } = cell else { return None };
+    let (low, high) = trust.bounds()?;
+    Some((value.as_f64(), low.as_f64(), high.as_f64()))
+}
+
+/// The bounds of the figure that is furthest from 0, if it has some.
+fn of_largest(cells: &[Cell], unit: &Unit) -> Option<String> {
+    let size = |cell: &&Cell| cell.number().map_or(0.0, |number| number.as_f64().abs());
+    let largest = cells.iter().max_by(|a, b| size(a).total_cmp(&size(b)));
+    largest.and_then(|cell| bounds(cell, unit))
+}
+
+/// Whether all bounds are so close to their figures that the widest describe the others.
+fn is_alike(cells: &[Cell]) -> bool {
+    let is_close = |(value, low, high): (f64, f64, f64)| {
+        let most = ALIKE * value.abs();
+        value - low <= most && high - value <= most
+    };
+    cells.iter().filter_map(ends).all(is_close)
 }
 
 /// The widest bounds, of those that are parts of their figure and of those that are not, because
 /// 0 is within them.
 fn widest(cells: &[Cell], unit: &Unit) -> Option<String> {
-    let ends = |cell: &Cell| match cell {
-        Cell::Figure { value: Some(value), trust } => {
-            let (low, high) = trust.bounds()?;
-            Some((value.as_f64(), low.as_f64(), high.as_f64()))
-        }
-        _ => None,
-    };
     let has_zero = |(value, low, high): (f64, f64, f64)| value == 0.0 || (low < 0.0 && high > 0.0);
     let of = |with_zero: bool| {
         let width = |cell: &&Cell| {
@@ -538,5 +602,52 @@ mod tests {
         assert_eq!(widest(&[&part, &whole]), "-10/+30 %, or -2 to 1 where 0 is within");
         assert_eq!(widest(&[&whole, &cell(5, -40, 9)]), "-40 to 9");
         assert_eq!(widest(&[&Cell::from(3u64)]), "");
+    }
+
+    /// One row of a few cycles does not hide how close the bounds of the others are.
+    #[test]
+    fn bounds_that_differ_much_are_not_one() {
+        let cell = |value: i64, low: i64, high: i64| Cell::Figure {
+            value: Some(value.into()),
+            trust: Trust::Modelled { low: low.into(), high: high.into(), why: None },
+        };
+        let (all, close) = (cell(4_000, 3_996, 4_008), cell(-200, -210, -185));
+        let few = cell(15, 15, 30);
+        assert!(is_alike(&[all.clone(), close.clone(), Cell::from(3u64), Cell::Empty]));
+        let unlike = [few, close, all];
+        assert!(!is_alike(&unlike));
+        assert_eq!(of_largest(&unlike, &Unit::CYCLES).as_deref(), Some("-0.1/+0.2 %"));
+        assert_eq!(of_largest(&[Cell::from(9u64)], &Unit::CYCLES), None);
+    }
+
+    /// What is hidden of a sum is stated.
+    #[test]
+    fn columns_without_room_have_their_sums_beneath() {
+        let figure =
+            |id: &str, title: &str, worth: u8| Column::figure(id, title, Unit::CYCLES).worth(worth);
+        let mut table = Table::new(vec![
+            Column::text("function", "function"),
+            figure("more-calls", "more calls in cycles", 1),
+            figure("execute", "execute", 2),
+            figure("rest", "rest of the difference", 0),
+            Column::text("why", "why"),
+        ]);
+        let why = "more instructions for each call than there were before";
+        table.row(["f".into(), 1_200i64.into(), (-9i64).into(), 0i64.into(), why.into()]);
+        let sums: [Cell; 5] =
+            ["all".into(), 1_200i64.into(), (-9i64).into(), 0i64.into(), Cell::Empty];
+        table.footer.push(sums.to_vec());
+        let shown = |id: &str| {
+            let mut run = crate::samples::measurements::simulated();
+            run.push(id, "why", strobe_model::measurement::Content::Table(table.clone()));
+            let style = crate::Style { colour: false, width: 64 };
+            let (mut out, options) = (Vec::new(), crate::Options { style, quiet: false });
+            let selection = super::super::Selection::default();
+            super::super::measurement(&run, &selection, &options, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let line = "  all, of columns without room: more calls in cycles 1,200\n";
+        assert!(shown("profile-causes").contains(line), "{}", shown("profile-causes"));
+        assert!(!shown("profile-others").contains("without room"));
     }
 }

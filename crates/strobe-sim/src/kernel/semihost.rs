@@ -56,7 +56,14 @@ enum Stream {
     Input,
     Output,
     Error,
+    /// [`FEATURES`], from this byte on.
+    Features(u32),
 }
+
+/// The file ":semihosting-features" (2.4): `SHFB`, then a bit for each extension:
+/// SYS_EXIT_EXTENDED, and standard error apart from standard output. C libraries that cannot read
+/// it end without an exit code.
+const FEATURES: [u8; 5] = *b"SHFB\x03";
 
 impl Default for Semihost {
     fn default() -> Self {
@@ -92,10 +99,9 @@ impl Semihost {
             0x07 => self.read_char(),
             // SYS_ISERROR
             0x08 => u32::from((arg(0) as i32) < 0),
-            // SYS_ISTTY: every handle is one.
-            0x09 => u32::from(self.stream(arg(0)).is_some()),
-            // SYS_SEEK and SYS_FLEN make no sense on a terminal.
-            0x0a | 0x0c => FAILED,
+            0x09 => self.is_terminal(arg(0)),
+            0x0a => self.seek(arg(0), arg(1)),
+            0x0c => self.length(arg(0)),
             // SYS_CLOCK: centiseconds of simulated time.
             0x10 => (ns / 10_000_000) as u32,
             // SYS_TIME: a fixed epoch keeps runs the same everywhere.
@@ -127,10 +133,18 @@ impl Semihost {
         self.open.get(handle.checked_sub(1)? as usize).copied().flatten()
     }
 
-    /// SYS_OPEN: only ":tt", the terminal, in the direction of the mode (0-3 r, 4-7 w, 8-11 a).
+    /// SYS_OPEN: only ":tt", the terminal, in the direction of the mode (0-3 r, 4-7 w, 8-11 a), and
+    /// what this debugger can do.
     fn open(&mut self, bus: &mut Bus, name: u32, mode: u32, length: u32) -> u32 {
         let name = bytes(bus, name, length.min(256));
-        if name != b":tt" || self.open.len() >= MAX_OPEN {
+        let stream = match (name.as_slice(), mode) {
+            (b":semihosting-features", 0 | 1) => Some(Stream::Features(0)),
+            (b":tt", 0..=3) => Some(Stream::Input),
+            (b":tt", 4..=7) => Some(Stream::Output),
+            (b":tt", _) => Some(Stream::Error),
+            _ => None,
+        };
+        let Some(stream) = stream.filter(|_| self.open.len() < MAX_OPEN) else {
             bus.warnings.add(
                 "semihosting",
                 format!(
@@ -140,11 +154,6 @@ impl Semihost {
             );
             self.errno = 2;
             return FAILED;
-        }
-        let stream = match mode {
-            0..=3 => Stream::Input,
-            4..=7 => Stream::Output,
-            _ => Stream::Error,
         };
         self.open.push(Some(stream));
         self.open.len() as u32
@@ -157,6 +166,32 @@ impl Semihost {
                 *slot = None;
                 0
             }
+            _ => FAILED,
+        }
+    }
+
+    /// SYS_ISTTY.
+    fn is_terminal(&self, handle: u32) -> u32 {
+        let stream = self.stream(handle);
+        u32::from(stream.is_some_and(|stream| !matches!(stream, Stream::Features(_))))
+    }
+
+    /// SYS_SEEK, which makes no sense on a terminal.
+    fn seek(&mut self, handle: u32, to: u32) -> u32 {
+        let slot = handle.checked_sub(1).and_then(|i| self.open.get_mut(i as usize));
+        match slot {
+            Some(Some(Stream::Features(at))) if to as usize <= FEATURES.len() => {
+                *at = to;
+                0
+            }
+            _ => FAILED,
+        }
+    }
+
+    /// SYS_FLEN, which makes no sense on a terminal.
+    fn length(&self, handle: u32) -> u32 {
+        match self.stream(handle) {
+            Some(Stream::Features(_)) => FEATURES.len() as u32,
             _ => FAILED,
         }
     }
@@ -189,11 +224,18 @@ impl Semihost {
 
     /// SYS_READ returns the bytes not read; all of them at the end of input.
     fn read(&mut self, bus: &mut Bus, handle: u32, at: u32, length: u32) -> u32 {
-        if self.stream(handle) != Some(Stream::Input) {
-            return length;
-        }
         let mut buffer = vec![0; length.min(MAX_TRANSFER) as usize];
-        let n = self.console.read(&mut buffer).min(buffer.len());
+        let n = match self.stream(handle) {
+            Some(Stream::Input) => self.console.read(&mut buffer).min(buffer.len()),
+            Some(Stream::Features(at)) => {
+                let rest = FEATURES.get(at as usize..).unwrap_or_default();
+                let n = rest.len().min(buffer.len());
+                buffer[..n].copy_from_slice(&rest[..n]);
+                self.seek(handle, at + n as u32);
+                n
+            }
+            _ => return length,
+        };
         for (i, &byte) in (0u32..).zip(&buffer[..n]) {
             if bus.write(at.wrapping_add(i), Size::Byte, u32::from(byte)).is_err() {
                 return length - i;

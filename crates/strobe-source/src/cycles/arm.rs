@@ -82,6 +82,14 @@ impl Pricer {
     fn step(&self, placed: &Placed, cost: Cost) -> Step {
         let Placed { insn, address, size, .. } = *placed;
         let mut always = parts(cost.execute, cost.fetch, cost.load_store);
+        let most = self.timing.most_for_operands(insn);
+        if most > 0 {
+            always.push(CausedCycles {
+                cause: Cause::Execute,
+                cycles: CycleRange::between(0, most.into()),
+                when: Some("as its operands decide".to_owned()),
+            });
+        }
         if let Insn::LdrLit { address, .. } = insn
             && self.in_flash(address)
             && self.flash.data_read.high > 0
@@ -142,7 +150,10 @@ impl Pricer {
         }
         let when = insn.is_conditional_branch().then(|| "if taken".to_owned());
         let part = |cause, cycles| CausedCycles { cause, cycles, when: when.clone() };
-        let mut parts = vec![part(Cause::Refill, CycleRange::exact(refill))];
+        // What is fetched first may begin in the middle of a word (`Timing::refill_at`).
+        let is_unknown = insn.target().is_none() && self.timing.kind.architecture().v7m;
+        let refill = CycleRange::between(refill, refill + u64::from(is_unknown));
+        let mut parts = vec![part(Cause::Refill, refill)];
         let wait = match insn.target() {
             Some(target) if self.in_flash(target) => range(self.flash.jump(target)),
             Some(_) => CycleRange::exact(0),

@@ -11,6 +11,7 @@ use strobe_sim::unmodelled::Poll;
 use strobe_symbols::{Firmware, Machine};
 
 use super::fuses;
+use super::numbers::grouped;
 use crate::names::Names;
 
 /// With fewer registers of devices that are not there, it may be chance that another board has
@@ -56,9 +57,9 @@ pub(super) fn warnings(
     names: &Names,
 ) -> Vec<Warning> {
     let polled: Vec<_> = bus.unmodelled.polled(end).take(MOST_LOOPS).collect();
-    let mut out: Vec<Warning> = silent(bus).into_iter().collect();
     let wait = |&(address, poll): &(u32, Poll)| waiting(address, poll, bus, names);
-    out.extend(polled.iter().map(wait).map(|text| Warning::new("waits-for-register", text)));
+    let waits = polled.iter().map(wait).map(|text| Warning::new("waits-for-register", text));
+    let mut out: Vec<Warning> = waits.collect();
     let missing: Vec<u32> = bus
         .unmodelled
         .touched()
@@ -87,15 +88,16 @@ fn waiting(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
             "the firmware keeps reading a register that is not modelled: {name}{address:#010x}, {} \
              times, from {place} \
              last, and it is always {:#010x}",
-            poll.steady, poll.value
+            grouped(poll.steady),
+            poll.value
         );
     }
     format!(
         "the firmware waits for a register that is not modelled: {place} has done nothing but read \
          {name}{address:#010x} \
          for the last {} cycles, {} times, and it is always {:#010x}",
-        poll.last - poll.since,
-        poll.reads,
+        grouped(poll.last - poll.since),
+        grouped(poll.reads),
         poll.value
     )
 }
@@ -110,35 +112,10 @@ fn awaited(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
         "at the end of the run the firmware waits for a register: {place} has read {register} at \
          {address:#010x} \
          {} times in the last {} cycles, and it is always {:#010x}",
-        poll.reads,
-        poll.last - poll.since,
+        grouped(poll.reads),
+        grouped(poll.last - poll.since),
         poll.value
     )
-}
-
-/// Reads of one peripheral's registers; with fewer, little hangs on them.
-const LEAST_READS: u64 = 16;
-
-/// Peripherals of the board that nothing models, and that the firmware reads as if they did
-/// something.
-fn silent(bus: &Bus) -> Option<Warning> {
-    let mut reads: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
-    for (address, touched) in bus.unmodelled.touched() {
-        if let Some((device, _)) = bus.place_of(address) {
-            *reads.entry(device).or_default() += touched.reads;
-        }
-    }
-    let named = reads.iter().filter(|(_, reads)| **reads >= LEAST_READS);
-    let named: Vec<_> = named.map(|(device, reads)| format!("{device} ({reads} reads)")).collect();
-    (!named.is_empty()).then(|| {
-        let text = format!(
-            "peripherals without a model were read: {}; they return what was written last or a \
-             fixed value, so what the \
-             firmware makes of them is not what the chip would",
-            named.join(", ")
-        );
-        Warning::new("unmodelled-device", text)
-    })
 }
 
 fn other_remedies(bus: &Bus) -> String {

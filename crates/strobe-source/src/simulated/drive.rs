@@ -232,6 +232,7 @@ impl Run {
     /// Runs to the end and returns why it ended.
     pub(super) fn drive(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
         self.begin_scripts();
+        self.expect_input(host);
         let reason = self.go_on(host, interrupted);
         self.finish(&reason, host);
         reason

@@ -16,6 +16,7 @@ use strobe_symbols::{Firmware, Machine};
 
 use super::advice::{self, Fit};
 use super::families::{self, Family};
+use super::numbers::counted;
 
 /// With fewer blocks of registers, what is missing may be chance.
 const LEAST_BLOCKS: usize = 3;
@@ -293,17 +294,41 @@ pub(super) fn complaint(firmware: &Firmware, board: &Board, bus: &Bus) -> Option
         return None;
     }
     let missing = evidence.missing(bus);
-    let likely = match evidence.likely() {
-        empty if empty.is_empty() => String::new(),
-        likely => format!("; by its clock and pin registers the firmware is for {likely}"),
-    };
+    let why = reasons(evidence.blocks.len(), &missing, &evidence.likely());
     Some(format!(
-        "board {} does not fit this firmware: of {} blocks of peripheral registers that its code \
-         names, {} are not on it \
-         ({}){likely}; clocks, pins and times may be wrong",
-        board.name(),
-        evidence.blocks.len(),
-        missing.len(),
-        shown(&missing)
+        "board {} does not fit this firmware: {why}; clocks, pins and times may be wrong",
+        board.name()
     ))
+}
+
+/// Which of the blocks of registers are not on the board, if any, and what the firmware is for, if
+/// that is known.
+fn reasons(blocks: usize, missing: &[u32], likely: &str) -> String {
+    let absent = match missing.len() {
+        0 => None,
+        n => Some(format!(
+            "of {} of peripheral registers that its code names, {n} {} not on it ({})",
+            counted(blocks as u64, "block"),
+            if n == 1 { "is" } else { "are" },
+            shown(missing)
+        )),
+    };
+    let likely = (!likely.is_empty())
+        .then(|| format!("by its clock and pin registers the firmware is for {likely}"));
+    absent.into_iter().chain(likely).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_missing_is_no_empty_list() {
+        let likely = "by its clock and pin registers the firmware is for STM32F1";
+        assert_eq!(reasons(3, &[], "STM32F1"), likely);
+        let absent = "of 3 blocks of peripheral registers that its code names, 1 is not on it \
+                      (0x50000000)";
+        assert_eq!(reasons(3, &[0x5000_0000], ""), absent);
+        assert_eq!(reasons(3, &[0x5000_0000], "STM32F1"), format!("{absent}; {likely}"));
+    }
 }

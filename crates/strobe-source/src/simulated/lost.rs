@@ -4,6 +4,7 @@ use strobe_model::Warning;
 use strobe_symbols::Instruction;
 
 use super::drive::Run;
+use super::numbers::{counted, grouped};
 use super::record::exception_label;
 use crate::names::{Names, outermost_at};
 
@@ -38,9 +39,10 @@ pub(super) fn warnings(run: &Run, names: &Names) -> Vec<Warning> {
                     )
                 });
                 format!(
-                    "one handler ran for both ({entries} entries); the longest wait was {} cycles, \
-                     {}until {until}",
-                    max.cycles,
+                    "one handler ran for both ({} {}); the longest wait was {}, {}until {until}",
+                    grouped(entries),
+                    if entries == 1 { "entry" } else { "entries" },
+                    counted(max.cycles, "cycle"),
                     masked.unwrap_or_default()
                 )
             }
@@ -49,9 +51,11 @@ pub(super) fn warnings(run: &Run, names: &Names) -> Vec<Warning> {
                     .to_owned()
             }
         };
+        let (was, each) = if lost == 1 { ("was", "it") } else { ("were", "each") };
         let text = format!(
-            "{lost} requests of {name} were lost: each came while an earlier one was still \
-             waiting, and {rest}"
+            "{} of {name} {was} lost: {each} came while an earlier one was still waiting, and \
+             {rest}",
+            counted(lost, "request")
         );
         out.push(Warning::new("lost-interrupts", text).times(lost));
     }

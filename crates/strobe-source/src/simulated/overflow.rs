@@ -85,7 +85,12 @@ fn end(firmware: &Firmware, overflow: &Overflow) -> String {
         Floor::At(at) => at,
     };
     let is_there = |name: &&&str| firmware.symbol(name).is_ok_and(|s| s.address == at);
-    match (firmware.data_symbol_at(at.wrapping_sub(1)), DATA_ENDS.iter().find(is_there)) {
+    let below = firmware.data_symbol_at(at.wrapping_sub(1));
+    match (below, DATA_ENDS.iter().find(is_there)) {
+        // A heap, with this stack's block in it.
+        (Some(around), _) if u64::from(around.address) + u64::from(around.size) > at.into() => {
+            format!("its own memory in {} begins", around.name)
+        }
         (Some(below), _) => format!("the variable {} ends", below.name),
         (None, _) if firmware.machine() == Machine::Avr => {
             "RAM begins: below are the registers of peripherals and the core's own".to_owned()

@@ -193,9 +193,8 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles, further: Further) -> 
             "Arm's figures for leaving a handler differ by what they count".to_owned()
         }
         Cause::Execute | Cause::Refill | Cause::LoadStore if v7m => {
-            "how neighbouring instructions overlap is only partly documented; published \
-             measurements without wait states lie \
-             within 2.5 % of this model, and no bounds here show that (docs/accuracy.md)"
+            "how neighbouring instructions overlap is only partly documented; these bounds leave \
+             out how far the model is off for that (docs/accuracy.md)"
                 .to_owned()
         }
         Cause::ExceptionEntry => "the manual gives no figure for tail-chaining".to_owned(),

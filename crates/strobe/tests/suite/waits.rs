@@ -93,14 +93,18 @@ fn ticking(wait: [u16; 3]) -> Vec<u8> {
 
 #[test]
 fn a_loop_on_a_variable_that_a_handler_changes_is_a_wait() {
-    // ldr r3, [r2]; cmp r3, #50; bne
-    let ran = run(&ticking([0x6813, 0x2b32, 0xd1fc]), &BOARD);
-    let found = waits(&ran);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0].0, "variable ticks");
-    // Fifty ticks of 1,000 cycles, without the handlers'.
-    assert!((45_000..50_500).contains(&found[0].1), "{found:?}");
-    assert_eq!(figures::total(&ran, "waiting"), found[0].1);
+    // ldr r3, [r2]; cmp r3, #50 or #49; bne, blo, blt, bls, ble
+    for (compared, branch) in
+        [(0x2b32, 0xd1fc), (0x2b32, 0xd3fc), (0x2b32, 0xdbfc), (0x2b31, 0xd9fc), (0x2b31, 0xddfc)]
+    {
+        let ran = run(&ticking([0x6813, compared, branch]), &BOARD);
+        let found = waits(&ran);
+        assert_eq!(found.len(), 1, "{branch:#x}: {found:?}");
+        assert_eq!(found[0].0, "variable ticks");
+        // Fifty ticks of 1,000 cycles, without the handlers'.
+        assert!((45_000..50_500).contains(&found[0].1), "{branch:#x}: {found:?}");
+        assert_eq!(figures::total(&ran, "waiting"), found[0].1);
+    }
 }
 
 #[test]

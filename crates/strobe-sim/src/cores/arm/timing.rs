@@ -160,6 +160,15 @@ impl Timing {
         }
     }
 
+    /// The most that its operands add to an instruction's table row.
+    pub fn most_for_operands(&self, insn: Insn) -> u32 {
+        match insn {
+            Insn::Divide { .. } => MOST_FOR_OPERANDS,
+            Insn::LongMul { op, .. } if self.varies(insn) => most_for_long_multiply(op),
+            _ => 0,
+        }
+    }
+
     /// What the operands add to an instruction's table row.
     pub(crate) fn extra(&self, work: Work) -> Bounds {
         timing_v7m::extra(self.kind, work)

@@ -251,7 +251,8 @@ impl Threads {
         let (current, thread) = (self.current, &self.all[self.current]);
         let layout = self.layout.as_ref();
         let running = layout.and_then(|layout| layout.running(bus));
-        if running.is_some() && running != thread.structure || !self.is_growth(sp) {
+        let is_growth = self.is_growth(sp) || self.is_beyond_its_end(sp, bus);
+        if running.is_some() && running != thread.structure || !is_growth {
             return false;
         }
         let base = thread.structure.and_then(|own| layout?.stack(own, bus)).map(Floor::At);
@@ -286,8 +287,22 @@ impl Threads {
         below <= FRAME_IN_AREA || below <= FRAME_ANYWHERE && !self.area(sp).is_some_and(begins)
     }
 
+    /// Whether the running thread has gone below the end of its stack with one frame, whosever the
+    /// memory there is: the system still calls it the running one.
+    fn is_beyond_its_end(&self, sp: u32, bus: &Bus) -> bool {
+        let thread = &self.all[self.current];
+        let end = self.layout.as_ref().zip(thread.structure).and_then(|(layout, own)| {
+            layout.stack(own, bus).filter(|_| layout.running(bus) == Some(own))
+        });
+        let is_near = thread.low.checked_sub(sp).is_some_and(|below| below <= FRAME_IN_AREA);
+        is_near && end.is_some_and(|end| sp < end && end < thread.top)
+    }
+
     fn judge(&self, sp: u32, fresh: bool, bus: &Bus) -> Judgement {
         let thread = &self.all[self.current];
+        if !fresh && self.is_beyond_its_end(sp, bus) {
+            return Judgement::Grown;
+        }
         if let (Some(own), Some(running)) = (thread.structure, self.running(sp, bus)) {
             let other = own != running && self.may_be_in(running, own, sp, bus);
             return if other { Judgement::Other } else { Judgement::Grown };

@@ -111,13 +111,20 @@ impl Run {
         self.scripts.iter_mut().for_each(|script| script.serve(&mut self.machine));
         self.exchange_frames(host);
         self.show_pictures(host);
-        let scripted = self.scripts.iter().any(|script| script.next().is_some());
-        self.machine.bus_mut().expects_input = goes_on_asleep(self.limit, host) || scripted;
+        self.expect_input(host);
         if host.expects_input() {
             let bus = self.machine.bus();
             host.keep_pace(bus.clocks.nanoseconds_at(self.machine.cycles()));
         }
         host.progress(&self.progress());
+    }
+}
+
+impl Run {
+    /// Lets the board sleep on as long as anything may still come in.
+    pub(super) fn expect_input(&mut self, host: &dyn Host) {
+        let scripted = self.scripts.iter().any(|script| script.next().is_some());
+        self.machine.bus_mut().expects_input = goes_on_asleep(self.limit, host) || scripted;
     }
 }
 

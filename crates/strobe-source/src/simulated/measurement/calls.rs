@@ -7,6 +7,7 @@ use strobe_model::{FunctionCalls, Record};
 
 use super::spreads::hertz_since;
 use super::{Model, section};
+use crate::simulated::numbers::counted;
 
 /// Cycles per call, by function.
 pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
@@ -41,15 +42,17 @@ fn notes(calls: &FunctionCalls) -> Vec<String> {
     let FunctionCalls { name, nested, parts, part_cycles, .. } = calls;
     let mut out = Vec::new();
     if *nested > 0 {
+        let (calls, are) = (counted(*nested, "call"), if *nested == 1 { "is" } else { "are" });
         out.push(format!(
-            "{name}: {nested} calls came from within a call of {name} and are part of the \
-             outermost."
+            "{name}: {calls} came from within a call of {name} and {are} part of the outermost."
         ));
     }
     if *parts > 0 {
+        let (calls, cycles) = (counted(*parts, "call"), counted(*part_cycles, "cycle"));
+        let (were, are) = if *parts == 1 { ("was", "it is") } else { ("were", "they are") };
         out.push(format!(
-            "{name}: {parts} calls were under way when measuring began or ended, with \
-             {part_cycles} cycles; they are in no figure here."
+            "{name}: {calls} {were} under way when measuring began or ended, with {cycles}; {are} \
+             in no figure here."
         ));
     }
     if calls.with_callees.count() == 0 && *parts == 0 {
@@ -112,9 +115,8 @@ pub(super) fn windows(record: &Record, model: &Model) -> Option<Section> {
         format!("The longest began at cycle {cycle}, {microseconds:.3} us after reset.")
     }));
     section.notes.extend(windows.part.map(|cycles| {
-        format!(
-            "One was open at the end of the run, {cycles} cycles long; it is in no figure here."
-        )
+        let cycles = counted(cycles, "cycle");
+        format!("One was open at the end of the run, {cycles} long; it is in no figure here.")
     }));
     Some(section)
 }
@@ -126,13 +128,13 @@ pub(super) fn finding(record: &Record) -> Option<Finding> {
     let (from, to) = (asked("from"), asked("to"));
     let again = match windows.closed_again {
         0 => String::new(),
-        n => format!(", and {to} {n} times while none was open"),
+        n => format!(", and {to} {} while none was open", counted(n, "time")),
     };
     let text = format!(
-        "{from} was reached {} times while a window was open{again}: windows do not nest. Each \
-         ends at the first {to} after it began, which may belong to an inner call; `--calls` \
-         measures calls from entry to return.",
-        windows.reopened
+        "{from} was reached {} while a window was open{again}: windows do not nest. Each ends at \
+         the first {to} after it began, which may belong to an inner call; `--calls` measures \
+         calls from entry to return.",
+        counted(windows.reopened, "time")
     );
     Some(Finding {
         count: windows.reopened,

@@ -1,9 +1,15 @@
 //! What the reader of a run should know: the fault with its evidence, warnings, notes.
 
+use std::collections::BTreeMap;
+
 use strobe_model::measurement::{Finding, Severity};
-use strobe_model::{Fault, Record, Trust};
+use strobe_model::{Fault, Record, Trust, UnmodelledRegister};
 
 use crate::simulated::extremes;
+use crate::simulated::numbers::counted;
+
+/// Reads of one peripheral's registers; with fewer, little hangs on them.
+const LEAST_READS: u64 = 16;
 
 /// The gravest first.
 pub(super) fn findings(record: &Record) -> Vec<Finding> {
@@ -68,13 +74,33 @@ fn unmodelled(record: &Record) -> Option<Finding> {
     let registers = &record.unmodelled;
     let first = registers.first()?;
     let accesses = registers.iter().map(|r| r.reads.saturating_add(r.writes));
-    let text = "Registers without a model were accessed: they keep what is written and do nothing. \
-                Code that depends on more may go another way than on the real board.";
+    let text = format!(
+        "registers without a model were accessed: they keep what is written and do nothing, and \
+         reads get that or a fixed value{}; code that depends on more may go another way than on \
+         the real board",
+        often_read(registers)
+    );
     Some(Finding {
         count: accesses.fold(0, u64::saturating_add),
         place: Some(first.first_from.clone()),
         ..Finding::new(Severity::Warning, "unmodelled-register", text)
     })
+}
+
+/// Peripherals with such registers that the firmware reads as if they did something, as
+/// ` (TIM2: 59 reads)`. They may have a model, which lacks these registers.
+fn often_read(registers: &[UnmodelledRegister]) -> String {
+    let mut reads: BTreeMap<&str, u64> = BTreeMap::new();
+    for register in registers {
+        if let Some(peripheral) = &register.peripheral {
+            let sum = reads.entry(peripheral).or_default();
+            *sum = sum.saturating_add(register.reads);
+        }
+    }
+    let often = reads.into_iter().filter(|(_, reads)| *reads >= LEAST_READS);
+    let often: Vec<String> =
+        often.map(|(name, reads)| format!("{name}: {}", counted(reads, "read"))).collect();
+    if often.is_empty() { String::new() } else { format!(" ({})", often.join(", ")) }
 }
 
 /// Which causes rest on a model, those with one reason together.
@@ -95,4 +121,28 @@ fn modelled(record: &Record) -> Vec<Finding> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peripherals_are_named_whose_registers_are_read_often() {
+        let register = |peripheral: Option<&str>, reads: u64| UnmodelledRegister {
+            address: "0x4000007c".to_owned(),
+            peripheral: peripheral.map(str::to_owned),
+            register: None,
+            known_device: peripheral.is_some(),
+            reads,
+            writes: 1,
+            first_from: "main".to_owned(),
+        };
+        let few = [register(Some("SPI1"), 9), register(None, 2_000)];
+        assert_eq!(often_read(&few), "");
+        let often = [register(Some("TIM2"), 1_000), register(Some("TIM2"), 59)];
+        assert_eq!(often_read(&often), " (TIM2: 1,059 reads)");
+        let both = [&often[..], &few[..], &few[..]].concat();
+        assert_eq!(often_read(&both), " (SPI1: 18 reads, TIM2: 1,059 reads)");
+    }
 }

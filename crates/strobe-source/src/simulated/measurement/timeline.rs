@@ -12,6 +12,7 @@ use strobe_model::measurement::{
 use strobe_model::{Extreme, Moment, Overview, Record, Segment, Start, Who};
 
 use super::nanoseconds;
+use crate::simulated::numbers::counted;
 
 /// Each level of the summary has stretches so many times as long as those of the one before.
 const COARSER: usize = 8;
@@ -36,12 +37,13 @@ pub(super) fn section(record: &Record) -> Option<Section> {
         let cycles = worst.latency.cycles;
         builder.waits(&name, cycles, worst.latency.at);
         notes.push(format!(
-            "The exact part is around the worst latency of {name} ({cycles} cycles)."
+            "The exact part is around the worst latency of {name} ({}).",
+            counted(cycles, "cycle")
         ));
     }
     if kept.dropped > 0 {
-        let n = kept.dropped;
-        notes.push(format!("{n} earlier spans that were asked for could not be kept."));
+        let spans = counted(kept.dropped, "earlier span");
+        notes.push(format!("{spans} that were asked for could not be kept."));
     }
     builder.summary(&kept.overview);
     if builder.worst_cases() {

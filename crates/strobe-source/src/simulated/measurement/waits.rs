@@ -4,6 +4,7 @@ use strobe_model::measurement::{Column, Content, Quantity, Section, Table, Unit}
 use strobe_model::{Bounds, Record, Wait};
 
 use super::{Model, section};
+use crate::simulated::numbers::{counted, grouped};
 
 /// Waits with less than one cycle of so many have no row of their own, unless all are so small.
 const SMALL: u64 = 1000;
@@ -57,11 +58,14 @@ pub(super) fn table(record: &Record, model: &Model) -> Option<Section> {
 fn further(others: &[Wait]) -> Option<String> {
     let sum = others.iter().fold(Bounds::default(), |sum, wait| sum + wait.cycles);
     let mark = if sum.is_exact() { "" } else { "~" };
-    let sum = sum.likely;
+    let sum = counted(sum.likely, "cycle");
     match others.len() {
         0 => None,
-        1 => Some(format!("A further loop waited for {mark}{sum} cycles.")),
-        n => Some(format!("Further {n} loops waited for {mark}{sum} cycles together.")),
+        1 => Some(format!("A further loop waited for {mark}{sum}.")),
+        n => {
+            let n = grouped(n as u64);
+            Some(format!("Further {n} loops waited for {mark}{sum} together."))
+        }
     }
 }
 

@@ -256,7 +256,9 @@ pub(super) fn closes_loop(instruction: &Instruction, machine: Machine) -> bool {
     let jumps = match machine {
         Machine::Avr => name.starts_with("br") || name == "rjmp" || name == "jmp",
         _ => {
-            name.starts_with('b') && !name.starts_with("bl") && !name.starts_with("bx")
+            // `blo`, `bls`, `blt` and `ble` are conditions, not calls.
+            let name = name.trim_end_matches(".w").trim_end_matches(".n");
+            name.starts_with('b') && !["bl", "blx", "bx", "bxj"].contains(&name)
                 || name.starts_with("cb")
         }
     };

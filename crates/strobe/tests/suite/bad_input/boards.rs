@@ -70,11 +70,13 @@ fn a_loop_that_waits_for_an_unmodelled_register_is_reported() {
     let report = reported(&waiting_for(0x4002_3800), &["--until", "200000c"], 0);
     let words = [
         "the firmware waits for a register that is not modelled: 0x08000042 main",
-        "has done nothing but read 0x40023800 for the last 199",
+        "has done nothing but read 0x40023800 for the last 199,",
         "and it is always 0x00000000",
         "use --board stm32f407",
+        "another way than on the real board, at 0x08000042 main",
     ];
     assert_reported(&report, &words);
+    assert_eq!(report.matches("without a model").count(), 1, "{report}");
     // Where no board has anything.
     let report = reported(&waiting_for(0x5fff_0000), &["--until", "200000c"], 0);
     assert_reported(&report, &["no built-in board has more of the devices", "(--svd)", "`ready`"]);

@@ -236,6 +236,28 @@ fn a_thread_that_is_named_early_runs_later() {
     }
 }
 
+/// One frame jumps over what is left of a stack, into the part of the one below that is in use.
+#[test]
+fn a_frame_that_ends_in_a_neighbours_stack_overflows() {
+    for calls in [true, false] {
+        let (mut threads, mut bus) = (threads(&[], Some(layout(true))), bus());
+        let (a, b) = (RAM + 0x100, RAM + 0x140);
+        put(&mut bus, a, "a", RAM + 0x1200);
+        put(&mut bus, b, "b", RAM + 0x1000);
+        run(&mut bus, b);
+        assert_eq!(switch(&mut threads, RAM + 0x3f00, RAM + 0x11f8, &bus), 1);
+        run(&mut bus, a);
+        assert_eq!(switch(&mut threads, RAM + 0x1100, RAM + 0x13f8, &bus), 2);
+        assert_eq!(threads.moved(RAM + 0x1240, false, true, &bus), 2);
+        assert_eq!(threads.take_crossed(), None);
+        assert_eq!(threads.moved(RAM + 0x1140, false, calls, &bus), 2, "still a's");
+        assert_eq!(threads.take_crossed().is_some(), calls);
+        // The owner of that memory goes on where it was.
+        run(&mut bus, b);
+        assert_eq!(switch(&mut threads, RAM + 0x1140, RAM + 0x1100, &bus), 1);
+    }
+}
+
 #[test]
 fn there_is_an_end_to_keeping_threads_apart() {
     let (mut threads, mut bus) = (threads(&[], Some(layout(false))), bus());
