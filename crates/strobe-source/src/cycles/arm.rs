@@ -80,7 +80,7 @@ impl Pricer {
     }
 
     fn step(&self, placed: &Placed, cost: Cost) -> Step {
-        let Placed { insn, address, size, .. } = *placed;
+        let Placed { insn, address, size, conditional } = *placed;
         let mut always = parts(cost.execute, cost.fetch, cost.load_store);
         let most = self.timing.most_for_operands(insn);
         if most > 0 {
@@ -108,11 +108,18 @@ impl Pricer {
             conditional: insn.is_conditional_branch(),
             calls: matches!(insn, Insn::Bl { .. } | Insn::Blx { .. }),
             falls_through: insn.falls_through(),
-            straight: total(&always, &sometimes),
+            // One that is skipped in an IT block takes a cycle.
+            straight: match total(&always, &sometimes) {
+                all if conditional => all.or(CycleRange::exact(1)),
+                all => all,
+            },
             always,
             sometimes,
             jump: self.jump(insn, u64::from(cost.refill)),
-            note: self.note(insn),
+            note: self.note(insn).or_else(|| {
+                let note = "a cycle if its condition fails";
+                (conditional && cost.execute + cost.load_store > 1).then(|| note.to_owned())
+            }),
         }
     }
 

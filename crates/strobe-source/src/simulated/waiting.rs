@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use strobe_model::{AddressSample, Bounds, Cause, Wait};
 use strobe_sim::bus::Bus;
+use strobe_sim::unmodelled::Poll;
 use strobe_symbols::{Firmware, Instruction};
 
 use super::Error;
@@ -74,10 +75,11 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
                 cycles += in_callee(firmware, samples, called, sites);
             }
         }
+        let sources = seen(bus, waits.sources, &range);
         out.push(Wait {
             place: names.describe(range.start).swap_remove(0),
             addresses: range,
-            waits_for: what(firmware, bus, &waits.sources),
+            waits_for: what(firmware, bus, &sources),
             rounds,
             cycles,
         });
@@ -189,6 +191,17 @@ fn in_callee(
 fn part(of: u64, share: u64, whole: u64) -> u64 {
     let part = u128::from(of) * u128::from(share) / u128::from(whole.max(1));
     u64::try_from(part).unwrap_or(of)
+}
+
+/// The register that an instruction of the loop has read, instead of a place that its instructions
+/// do not show.
+fn seen(bus: &Bus, mut sources: BTreeSet<For>, range: &Range<u32>) -> BTreeSet<For> {
+    let read_by_loop = |poll: &Poll| poll.reads > 0 && range.contains(&poll.pc);
+    let register = bus.unmodelled.touched().find(|(_, touched)| read_by_loop(&touched.poll));
+    if let Some((register, _)) = register.filter(|_| sources.remove(&For::Somewhere)) {
+        sources.insert(For::Address(register));
+    }
+    sources
 }
 
 /// What the places are called.

@@ -157,3 +157,37 @@ fn a_run_stays_within_the_bounds() {
         assert!(some, "{program} {function} did not run");
     }
 }
+
+/// What a run took of an instruction whose time its operands, its target or its condition decide
+/// lies in the range that the tables give.
+#[test]
+fn ranges_hold_what_a_run_took() {
+    let (mut wide, mut looked_at) = (0, 0);
+    for (program, function) in
+        [("calculator-m3", "expected"), ("calculator-m3", "run"), ("benched-m3", "scale")]
+    {
+        let m = explained(program, function, &["--run", "--until", "50ms"]);
+        let table = m.table("instructions").unwrap();
+        let text = |row: usize| table.column("instruction").unwrap().cells[row].text().unwrap();
+        let of = |id: &str, row: usize| table.column(id).unwrap().cells[row].number();
+        for (row, range) in ranges_of(table, "cycles").iter().enumerate() {
+            let Some((runs, cycles)) = of("runs", row).zip(of("run-cycles", row)) else { continue };
+            let (runs, cycles) = (runs.as_u64(), cycles.as_u64());
+            let is_within = range.min * runs <= cycles && cycles <= range.max * runs;
+            assert!(is_within, "{function}: {}: {runs} in {cycles}", text(row));
+            let name = text(row);
+            wide += u32::from(runs > 0 && (name.contains("div") || name.contains("mull")));
+            looked_at += u32::from(runs > 0);
+        }
+        let loops = table_of_loops(&m);
+        assert!(loops.iter().all(|(runs, taken)| *runs == 0 || *taken > 0), "{loops:?}");
+    }
+    assert!(wide >= 3 && looked_at > 30, "{wide} {looked_at}");
+}
+
+/// How often each loop's head ran and its branch back was taken.
+fn table_of_loops(m: &Measurement) -> Vec<(u64, u64)> {
+    let Some(table) = m.table("loops") else { return Vec::new() };
+    let cells = |id: &str| table.column(id).unwrap().cells.iter().map(number);
+    cells("runs").zip(cells("taken")).collect()
+}
