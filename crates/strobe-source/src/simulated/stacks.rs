@@ -18,7 +18,7 @@ use crate::names::{Names, outermost, outermost_at};
 const MOST_NAMES: usize = 24;
 
 /// Functions of a path from a thread's first one: systems put one to three before the thread's own.
-pub const MOST_FIRST: usize = 4;
+const MOST_FIRST: usize = 4;
 /// Paths of one thread.
 const MOST_PATHS: usize = 64;
 
@@ -27,8 +27,7 @@ const MOST_PATHS: usize = 64;
 pub struct StackUse {
     /// The thread, `main` for the code from reset, or `interrupts`.
     pub name: String,
-    /// The first functions of the thread: each path of calls from its first one, to
-    /// [`MOST_FIRST`].
+    /// The first functions of the thread: each path of calls from its first one, four at most.
     pub first: Vec<Vec<u32>>,
     /// That of the code from reset, which handlers use too unless it is a process stack.
     pub is_main: bool,
