@@ -138,6 +138,38 @@ fn counting_is_a_wait_and_summing_is_none() {
     }
 }
 
+/// As libopencm3's `rcc_is_osc_ready`: which register is read, a `switch` decides, whose cases
+/// share their end.
+#[test]
+fn a_function_with_a_table_of_cases_may_only_read() {
+    let code = [
+        0x2201, // movs r2, #1
+        0x0010,
+        0xf000,
+        0xf802, // movs r0, r2; bl other
+        0x2800,
+        0xd0fa, // cmp r0, #0; beq
+        0x2801,
+        0xd809, // other: cmp r0, #1; bhi default
+        0xe8df,
+        0xf000,
+        0x0501, // tbb [pc, r0], with two cases
+        load(3, 0),
+        0x6818,
+        0x0fc0,
+        0x4770, // ldr r3, =SYST; ldr r0, [r3]; lsrs r0, #31; bx lr
+        load(3, 0),
+        0x6858,
+        0xe7fa, // ldr r3, =SYST; ldr r0, [r3, #4]; b lsrs
+        0x2000,
+        0x4770, // default: movs r0, #0; bx lr
+    ];
+    // `other` leaves r2 alone, which holds what it is called with in every turn.
+    let found = waits(&run(&arm(&code, 12, &[0xe000_e010]), &BOARD));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].1 > 99_000 && found[0].0.contains("SysTick's flag"), "{found:?}");
+}
+
 /// A function that the user names counts as waiting, with what is in it.
 #[test]
 fn a_named_function_is_a_wait() {

@@ -32,7 +32,8 @@ pub(super) fn findings(record: &Record) -> Vec<Finding> {
 /// What the reader should know of bounds that no further runs have settled.
 fn carried(record: &Record) -> Option<Finding> {
     let text = "Bounds are carried along with one run. Where code waits for something that is not \
-                recognised, a figure can lie outside of them.";
+                recognised, a figure can lie outside of them, and what is counted (instructions, \
+                calls, rounds) has none: it is that of this run.";
     let advice = "`--bounds runs` takes them from two further runs, with the least and with the \
                   most of each wait; not where somebody types or another machine sends, nor with \
                   several chips.";

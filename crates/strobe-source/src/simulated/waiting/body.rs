@@ -46,6 +46,11 @@ pub(super) fn waits(
     let machine = firmware.machine();
     let mut effects: Vec<Effect> =
         body.iter().map(|one| effect(one, machine)).collect::<Option<_>>()?;
+    for one in &mut effects {
+        // What compilers know of a function in the same file: which registers it leaves alone.
+        let written = one.calls.and_then(|called| written_by(firmware, called, DEPTH));
+        one.writes = written.unwrap_or_else(|| std::mem::take(&mut one.writes));
+    }
     let paced = steps_by_registers(&mut effects, body);
     if effects.iter().any(|one| one.returns) {
         return None;
@@ -159,19 +164,32 @@ fn stores_are_idle(effects: &[Effect], slots: &BTreeSet<&String>) -> Option<()> 
     Some(())
 }
 
-/// A function that does nothing but read, as one that returns the tick; its loads are sources. It
-/// may shift or divide what it has read, in loops that load nothing.
-fn reader(firmware: &Firmware, at: u32, site: u32, depth: u32, out: &mut Waits) -> Option<()> {
+/// The instructions of a short function.
+fn short(firmware: &Firmware, at: u32) -> Option<Vec<Instruction>> {
     let function = firmware.function(firmware.function_at(at)?);
-    if function.start & !1 != at & !1 || depth == 0 {
-        return None;
-    }
     let end = u32::try_from(function.end()).ok()?;
     let code: Vec<Instruction> =
         firmware.instructions(function.start..end).take(MOST + 1).collect();
-    if code.len() > MOST {
-        return None;
+    (function.start & !1 == at & !1 && code.len() <= MOST).then_some(code)
+}
+
+/// The registers that a short function and what it calls write.
+fn written_by(firmware: &Firmware, at: u32, depth: u32) -> Option<Vec<String>> {
+    let mut all = BTreeSet::new();
+    for instruction in short(firmware, at).filter(|_| depth > 0)? {
+        let one = effect(&instruction, firmware.machine())?;
+        match one.calls {
+            Some(called) => all.extend(written_by(firmware, called, depth - 1)?),
+            None => all.extend(one.writes),
+        }
     }
+    Some(all.into_iter().collect())
+}
+
+/// A function that does nothing but read, as one that returns the tick; its loads are sources. It
+/// may shift or divide what it has read, in loops that load nothing.
+fn reader(firmware: &Firmware, at: u32, site: u32, depth: u32, out: &mut Waits) -> Option<()> {
+    let code = short(firmware, at).filter(|_| depth > 0)?;
     let effects: Vec<Effect> =
         code.iter().map(|one| effect(one, firmware.machine())).collect::<Option<_>>()?;
     let mut constants = Constants::default();
@@ -180,9 +198,9 @@ fn reader(firmware: &Firmware, at: u32, site: u32, depth: u32, out: &mut Waits) 
         if let Some(target) = target.filter(|to| to.address <= instruction.address) {
             let first = code.partition_point(|one| one.address < target.address & !1);
             let turn = effects.get(first..=at)?;
-            if target.address & !1 < code.first()?.address
-                || turn.iter().any(|one| one.load.is_some() || one.calls.is_some())
-            {
+            let works = turn.iter().any(|one| one.load.is_some() || one.calls.is_some());
+            let is_outside = target.address & !1 < code.first()?.address;
+            if is_outside || works && !leaves(turn, &code[first..=at]) {
                 return None;
             }
         }
@@ -196,8 +214,15 @@ fn reader(firmware: &Firmware, at: u32, site: u32, depth: u32, out: &mut Waits) 
         }
         constants.take(Some(one), instruction);
     }
-    out.calls.entry(function.start & !1).or_default().insert(site);
+    out.calls.entry(at & !1).or_default().insert(site);
     Some(())
+}
+
+/// Whether what is jumped back to returns before it comes to the jump again: an end that several
+/// cases of a `switch` share, and no loop.
+fn leaves(turn: &[Effect], code: &[Instruction]) -> bool {
+    let end = turn.iter().position(|one| one.returns);
+    end.is_some_and(|end| code[..end].iter().all(|one| one.target.is_none()))
 }
 
 /// Constants in registers, by the order of the instructions.

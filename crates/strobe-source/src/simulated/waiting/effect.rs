@@ -103,6 +103,8 @@ fn arm(instruction: &Instruction, all: &[String]) -> Option<Effect> {
         "cmp" | "cmn" | "tst" | "teq" | "cbz" | "cbnz" => {
             return Some(Effect { reads: registers(0), ..Effect::default() });
         }
+        // The cases of a `switch`, all of which are looked at.
+        "tbb" | "tbh" => return nothing(),
         _ if name.starts_with("it") => return nothing(),
         _ if name.starts_with("cps") || name == "msr" => return nothing(),
         _ if name.starts_with('b') && instruction.target.is_some() && name != "blx" => {

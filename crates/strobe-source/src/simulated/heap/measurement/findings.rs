@@ -149,7 +149,7 @@ fn one(seen: &Seen, places: &mut Places, misuse: &Misuse) -> Finding {
         MisuseKind::InHandler => (
             Severity::Warning,
             "heap-in-handler",
-            format!("an allocator is called by an interrupt's handler, {when}"),
+            format!("{} is called by an interrupt's handler, {when}", called(seen, misuse.call)),
         ),
     };
     let evidence = evidence(seen, places, chain, block.map(|block| (block, begin)));
@@ -195,6 +195,12 @@ fn of_form(seen: &Seen, places: &mut Places, freed: u32, block: &Block, count: u
         evidence: evidence(seen, places, chain, Some((block, begin))),
         ..Finding::new(Severity::Warning, "mismatched-free", text)
     }
+}
+
+/// The allocator's function, of a call that can be one of any.
+fn called(seen: &Seen, call: u32) -> String {
+    let name = function(seen, call);
+    if name.is_empty() { "an allocator".to_owned() } else { format!("the allocator's {name}") }
 }
 
 /// The allocator's function that a call is of.
