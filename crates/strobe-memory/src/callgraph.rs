@@ -121,7 +121,8 @@ impl Graph {
         let at = |target: Target| {
             let calls = function.calls.iter().filter(move |((_, to, _), _)| *to == target);
             let pushed = |is_tail: bool| if is_tail { 0 } else { self.call_bytes };
-            calls.map(|((_, _, is_tail), call)| u64::from(call.depth + pushed(*is_tail))).max()
+            let bytes = |depth: u32, is_tail| u64::from(depth) + u64::from(pushed(is_tail));
+            calls.map(|((_, _, is_tail), call)| bytes(call.depth, *is_tail)).max()
         };
         let known = callee.and_then(|callee| at(Target::Known(callee)));
         known.or_else(|| at(Target::Unknown)).unwrap_or(0)

@@ -105,7 +105,9 @@ pub(super) fn used(firmware: &Firmware, run: &drive::Run) -> Vec<StackUse> {
             first: first(firmware, calls, number),
             is_main: number == 0,
             bytes: mark.bytes,
-            size: mark.floor.map(|floor| mark.bytes + u64::from(mark.low) - u64::from(floor)),
+            size: mark
+                .floor
+                .and_then(|floor| (mark.bytes + u64::from(mark.low)).checked_sub(floor.into())),
             low: mark.low,
             chain: mark.chain,
             cycle: mark.at.cycle,
