@@ -12,6 +12,7 @@ mod devices;
 mod host;
 pub(crate) mod io;
 mod names;
+mod readers;
 mod waits;
 
 pub(crate) use self::access::unalias;
@@ -150,6 +151,8 @@ pub struct Bus {
     pub(crate) apb_wait: Bounds,
     /// RAM that answers the core late at first.
     pub(crate) first_wait: FirstWait,
+    /// Which code of the core has read which registers.
+    pub(crate) readers: readers::Readers,
     /// What nobody modelled.
     pub unmodelled: Unmodelled,
     /// Unmodelled registers are an error.
@@ -198,6 +201,7 @@ impl Bus {
             written: None,
             apb_wait: Bounds::exact(0),
             first_wait: FirstWait::default(),
+            readers: readers::Readers::default(),
             unmodelled: Unmodelled::default(),
             strict: false,
             strict_hit: None,

@@ -12,7 +12,6 @@ use std::ops::Range;
 
 use strobe_model::{AddressSample, Bounds, Cause, Wait};
 use strobe_sim::bus::Bus;
-use strobe_sim::unmodelled::Poll;
 use strobe_symbols::{Firmware, Instruction};
 
 use super::Error;
@@ -193,13 +192,12 @@ fn part(of: u64, share: u64, whole: u64) -> u64 {
     u64::try_from(part).unwrap_or(of)
 }
 
-/// The register that an instruction of the loop has read, instead of a place that its instructions
+/// The registers that instructions of the loop have read, instead of places that the instructions
 /// do not show.
 fn seen(bus: &Bus, mut sources: BTreeSet<For>, range: &Range<u32>) -> BTreeSet<For> {
-    let read_by_loop = |poll: &Poll| poll.reads > 0 && range.contains(&poll.pc);
-    let register = bus.unmodelled.touched().find(|(_, touched)| read_by_loop(&touched.poll));
-    if let Some((register, _)) = register.filter(|_| sources.remove(&For::Somewhere)) {
-        sources.insert(For::Address(register));
+    let registers = bus.registers_read(range);
+    if !registers.is_empty() && sources.remove(&For::Somewhere) {
+        sources.extend(registers.into_iter().map(For::Address));
     }
     sources
 }

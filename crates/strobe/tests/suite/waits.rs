@@ -116,6 +116,35 @@ fn a_loop_on_a_peripheral_is_a_wait() {
     assert_eq!(found[0].0, "SysTick's counter");
 }
 
+/// Which register it is, only the run shows: it comes in as an argument, and two loops read it.
+#[test]
+fn two_loops_on_the_register_of_an_argument_name_it() {
+    let code = [
+        load(0, 0),
+        load(1, 1), // SYST, 999
+        0x6041,
+        0x2100,
+        0x6081, // str r1, [r0, #4]; movs r1, #0; str r1, [r0, #8]
+        0x2105,
+        0x6001,     // movs r1, #5; str r1, [r0]
+        load(2, 2), // 500
+        0xf000,
+        0xf801, // bl other
+        0xe7fe, // b .
+        0x6883,
+        0x4293,
+        0xd8fc, // other: ldr r3, [r0, #8]; cmp r3, r2; bhi
+        0x6883,
+        0x4293,
+        0xd9fc, // ldr r3, [r0, #8]; cmp r3, r2; bls
+        0x4770,
+    ];
+    let found = waits(&run(&arm(&code, 22, &[0xe000_e010, 999, 500]), &BOARD));
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found.iter().all(|(what, _)| what == "SysTick's counter"), "{found:?}");
+    assert!(found.iter().all(|(_, cycles)| (450..550).contains(cycles)), "{found:?}");
+}
+
 #[test]
 fn counting_is_a_wait_and_summing_is_none() {
     // subs r1, #1; bne: a delay.

@@ -417,7 +417,11 @@ impl Port for CarefulPort<'_> {
                 Err(fault) => self.lost_load(fault.address)?,
             }
         };
-        if self.model == Model::Likely && self.bus.is_paced(address) {
+        let paced = self.bus.is_paced(address);
+        if paced || SCS.contains(&address) {
+            self.bus.readers.note(self.pc, address);
+        }
+        if paced && self.model == Model::Likely {
             self.polled = Some(Polled { address, value, cycle: self.bus.now });
         }
         self.access(address, size, false, value);

@@ -3,6 +3,7 @@
 //! What a device makes of an access is its own; what nobody answers is a fault or a register that
 //! nobody modelled.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::Bus;
@@ -135,6 +136,11 @@ impl Bus {
     #[inline]
     pub(crate) fn is_paced(&self, address: u32) -> bool {
         PERIPHERALS.contains(&address) && self.memory_at(address).is_none()
+    }
+
+    /// The registers that the core has read by the instructions in `code`.
+    pub fn registers_read(&self, code: &Range<u32>) -> BTreeSet<u32> {
+        self.readers.of(code)
     }
 
     /// The drift of the time of the device at an address, and its event behind one cycle and up to
