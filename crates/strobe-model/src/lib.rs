@@ -19,6 +19,7 @@ mod form;
 mod kit;
 pub mod measurement;
 mod messages;
+pub mod number;
 mod pins;
 mod plan;
 mod profile;

@@ -1,18 +1,8 @@
 //! Numbers as people read them: grouped digits, shares, times and clocks. Integers throughout, so
 //! that the same figures print the same everywhere.
 
-/// Digits in groups of three: `1,234,567`.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
+pub(crate) use strobe_model::number::counted;
+pub use strobe_model::number::grouped;
 
 /// A part of a whole: `52.6 %`. Never rounds something to nothing or nearly all to all; `-` of
 /// nothing.
@@ -109,20 +99,9 @@ pub(crate) fn hertz(hz: u32) -> String {
     format!("{}{dot}{fraction} {name}", hz / unit)
 }
 
-/// `1 call`, `2 calls`: English plurals that take an s.
-pub(crate) fn counted(n: u64, thing: &str) -> String {
-    format!("{} {thing}{}", grouped(n), if n == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn digits_come_in_groups() {
-        let seen = [0, 999, 1000, 123_456, u64::MAX].map(grouped);
-        assert_eq!(seen, ["0", "999", "1,000", "123,456", "18,446,744,073,709,551,615"]);
-    }
 
     #[test]
     fn shares_never_lie_at_the_ends() {

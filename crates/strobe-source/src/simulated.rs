@@ -14,7 +14,6 @@ mod heap;
 mod lost;
 mod measurement;
 mod models;
-mod numbers;
 mod overflow;
 mod record;
 mod recording;

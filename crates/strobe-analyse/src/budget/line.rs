@@ -1,6 +1,7 @@
 //! One budget with its verdict: what every report of a check prints a line of.
 
 use strobe_model::measurement::{Trust, Unit};
+use strobe_model::number::grouped;
 
 use super::{Judged, Limits, Scale, Share, Verdict};
 
@@ -146,13 +147,7 @@ fn number(value: f64) -> String {
     let decimals = decimals as usize;
     let text = format!("{:.decimals$}", (value.abs() * scale).round() / scale);
     let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
-    let mut grouped = String::new();
-    for (i, digit) in whole.chars().enumerate() {
-        if i > 0 && (whole.len() - i) % 3 == 0 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
+    let grouped = whole.parse().map_or_else(|_| whole.to_owned(), grouped);
     let part = part.trim_end_matches('0');
     let sign = if value < 0.0 { "-" } else { "" };
     let point = if part.is_empty() { "" } else { "." };

@@ -1,18 +1,12 @@
 //! Numbers and names as sentences have them.
 
 use strobe_model::measurement::Unit;
+use strobe_model::number;
 
-/// `1,234,567`.
+/// `-1,234,567`.
 pub(super) fn grouped(n: i64) -> String {
-    let digits = n.unsigned_abs().to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if n < 0 { format!("-{out}") } else { out }
+    let sign = if n < 0 { "-" } else { "" };
+    format!("{sign}{}", number::grouped(n.unsigned_abs()))
 }
 
 /// A number with as many decimals as set it apart from its neighbours.
@@ -70,8 +64,7 @@ pub(super) fn change(a: i64, b: i64, unit: &Unit) -> String {
 
 /// `1 function`, `2 functions`.
 pub(super) fn counted(n: usize, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", grouped(n as i64))
+    number::counted(n as u64, what)
 }
 
 /// The first names, and how many more there are.

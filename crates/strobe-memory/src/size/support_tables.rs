@@ -1,6 +1,7 @@
 //! What the language and the library bring along, as a table and as findings.
 
 use strobe_model::measurement::{Cell, Column, Finding, Measurement, Severity, Table, Unit};
+use strobe_model::number::grouped;
 
 use super::graph::Graph;
 use super::items::Bytes;
@@ -103,17 +104,4 @@ fn needed(graph: &Graph<'_>, family: &Family) -> Option<String> {
         }
         _ => Some(text),
     }
-}
-
-/// A number with separators, as reports print numbers.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use strobe_model::measurement::{
     Cell, Column, Content, Finding, Measurement, Severity, Table, Unit,
 };
+use strobe_model::number::grouped;
 use strobe_symbols::{Firmware, short_path};
 
 use super::graph::Graph;
 use super::items::{Bytes, Holder, Item};
 use super::measurement::bytes;
 use super::repeats;
-use super::support_tables::grouped;
 
 /// Rows of a table.
 const MOST_ROWS: usize = 200;

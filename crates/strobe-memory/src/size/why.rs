@@ -4,12 +4,12 @@
 use strobe_model::measurement::{
     Cell, Column, Content, Finding, Measurement, Quantity, Severity, Table, Unit,
 };
+use strobe_model::number::grouped;
 use strobe_symbols::{Firmware, SymbolError};
 
 use super::graph::Graph;
 use super::items::Bytes;
 use super::measurement::Image;
-use super::support_tables::grouped;
 use super::{Settings, regions};
 use crate::references::{Dominators, Edge, Id};
 

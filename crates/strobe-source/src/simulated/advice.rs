@@ -5,13 +5,13 @@
 //! their devices answer. A name is never more than advice.
 
 use strobe_model::Warning;
+use strobe_model::number::grouped;
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::unmodelled::Poll;
 use strobe_symbols::{Firmware, Machine};
 
 use super::fuses;
-use super::numbers::grouped;
 use crate::names::Names;
 
 /// With fewer registers of devices that are not there, it may be chance that another board has

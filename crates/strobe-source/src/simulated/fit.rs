@@ -16,7 +16,7 @@ use strobe_symbols::{Firmware, Machine};
 
 use super::advice::{self, Fit};
 use super::families::{self, Family};
-use super::numbers::counted;
+use strobe_model::number::counted;
 
 /// With fewer blocks of registers, what is missing may be chance.
 const LEAST_BLOCKS: usize = 3;

@@ -1,10 +1,10 @@
 //! Interrupts that were asked for while the same request still waited: no handler ran for them.
 
 use strobe_model::Warning;
+use strobe_model::number::{counted, grouped};
 use strobe_symbols::Instruction;
 
 use super::drive::Run;
-use super::numbers::{counted, grouped};
 use super::record::exception_label;
 use crate::names::{Names, outermost_at};
 

@@ -7,7 +7,7 @@ use strobe_model::{FunctionCalls, Record};
 
 use super::spreads::hertz_since;
 use super::{Model, section};
-use crate::simulated::numbers::counted;
+use strobe_model::number::counted;
 
 /// Cycles per call, by function.
 pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {

@@ -6,7 +6,7 @@ use strobe_model::measurement::{Finding, Severity};
 use strobe_model::{Fault, Record, Trust, UnmodelledRegister};
 
 use crate::simulated::extremes;
-use crate::simulated::numbers::counted;
+use strobe_model::number::counted;
 
 /// Reads of one peripheral's registers; with fewer, little hangs on them.
 const LEAST_READS: u64 = 16;

@@ -12,7 +12,7 @@ use strobe_model::measurement::{
 use strobe_model::{Extreme, Moment, Overview, Record, Segment, Start, Who};
 
 use super::nanoseconds;
-use crate::simulated::numbers::counted;
+use strobe_model::number::counted;
 
 /// Each level of the summary has stretches so many times as long as those of the one before.
 const COARSER: usize = 8;

@@ -1,10 +1,10 @@
 //! Busy waiting apart from work.
 
 use strobe_model::measurement::{Column, Content, Quantity, Section, Table, Unit};
+use strobe_model::number::{counted, grouped};
 use strobe_model::{Bounds, Record, Wait};
 
 use super::{Model, section};
-use crate::simulated::numbers::{counted, grouped};
 
 /// Waits with less than one cycle of so many have no row of their own, unless all are so small.
 const SMALL: u64 = 1000;

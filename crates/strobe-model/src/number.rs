@@ -1,7 +1,7 @@
-//! Numbers as sentences have them.
+//! Numbers as sentences and tables have them.
 
 /// Digits in groups of three: `1,234,567`.
-pub(super) fn grouped(n: u64) -> String {
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -13,8 +13,8 @@ pub(super) fn grouped(n: u64) -> String {
     out
 }
 
-/// `1 call`, `2,000 calls`.
-pub(super) fn counted(n: u64, thing: &str) -> String {
+/// `1 call`, `2,000 calls`: English plurals that take an s.
+pub fn counted(n: u64, thing: &str) -> String {
     format!("{} {thing}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
