@@ -42,7 +42,6 @@ pub mod neighbours;
 mod nvic;
 pub mod op;
 mod port;
-mod products;
 mod raise;
 mod residual;
 mod run;

@@ -9,7 +9,6 @@
 
 use super::insn::{Insn, NO_REG, Reg};
 use super::op::Index;
-use super::products;
 use super::timing::{CoreKind, Cost};
 
 /// An instruction in a straight run of code.
@@ -122,11 +121,8 @@ fn result(insn: Insn) -> Reg {
 pub(super) fn costs(kind: CoreKind, code: &[Placed], alone: impl Fn(Insn) -> Cost) -> Vec<Cost> {
     let mut costs: Vec<Cost> = code.iter().map(|p| alone(p.insn)).collect();
     for at in 1..code.len() {
-        let next = code.get(at + 1);
         beside(kind, code[at - 1], code[at], &mut costs[at]);
-        let late = products::waits(kind, code[at - 1].insn, code[at].insn);
-        let moves = moves_base_late(kind, code[at - 1], code[at], next);
-        costs[at].execute += u8::from(late) + u8::from(moves);
+        costs[at].execute += u8::from(moves_base_late(kind, code[at - 1], code[at]));
         if takes_the_loads_wait(kind, code[at - 1], code[at]) {
             let is_load = |&i: &usize| matches!(role(code[i].insn), Role::Load { .. });
             let waits = (0..at).rev().take_while(is_load).find(|&i| costs[i].load_store > 0);
@@ -175,14 +171,16 @@ fn takes_the_loads_wait(kind: CoreKind, before: Placed, here: Placed) -> bool {
         && pairs(kind, before, here)
 }
 
-/// A store that moves its base takes a second cycle for that on an M3, unless another store comes
-/// behind. Behind a load it always does (measured: github.com/jnk0le/random); the other follows
-/// from published cycles of whole functions.
-fn moves_base_late(kind: CoreKind, before: Placed, here: Placed, next: Option<&Placed>) -> bool {
-    let moves = matches!(role(here.insn), Role::Store { index, .. } if index != Index::Offset);
+/// Whether a store that moves its base takes a second cycle for that: behind another that moves the
+/// same, and on an M3 behind a load (measured: github.com/jnk0le/random).
+fn moves_base_late(kind: CoreKind, before: Placed, here: Placed) -> bool {
+    let moved = |role: Role| match role {
+        Role::Store { index, base } => (index != Index::Offset).then_some(base),
+        _ => None,
+    };
+    let Some(base) = moved(role(here.insn)) else { return false };
     let behind_load = matches!(role(before.insn), Role::Load { .. });
-    let another = next.is_some_and(|next| is_single_store(next.insn));
-    kind == CoreKind::CortexM3 && moves && (behind_load || !another)
+    moved(role(before.insn)) == Some(base) || kind == CoreKind::CortexM3 && behind_load
 }
 
 /// Changes an instruction's cost by the one before it.
@@ -348,11 +346,14 @@ pub(super) mod tests {
             assert_eq!(cycles(kind, &[0x6820, 0x6029]), [1, 1]);
             assert_eq!(cycles(kind, &[0x6820, 0x6829, 0x6032]), [1, 1, 1]);
         }
-        // str r0, [r4], #4, between others or before a store; behind a load.
-        let moving = [0xf844, 0x0b04];
-        let alone = [&moving[..], &[0x3101]].concat();
-        assert_eq!((m3(&[&[0x3001], &alone[..]].concat())[1], m4(&alone)[0]), (2, 1));
-        assert_eq!(m3(&[&[0x3001], &moving[..], &[0x6029]].concat()), [1, 1, 1]);
+        // str r0, [r4], #4, behind others; behind itself, and by turns with str r1, [r5], #4.
+        let (moving, other) = ([0xf844, 0x0b04], [0xf845, 0x1b04]);
+        for kind in [CoreKind::CortexM3, CoreKind::CortexM4f] {
+            assert_eq!(cycles(kind, &[&[0x3001], &moving[..], &[0x3101]].concat()), [1, 1, 1]);
+            assert_eq!(cycles(kind, &[moving, moving, moving].concat()), [1, 2, 2]);
+            assert_eq!(cycles(kind, &[moving, other, moving].concat()), [1, 1, 1]);
+        }
+        // Behind a load.
         assert_eq!(m3(&[&[0x6829], &moving[..], &[0x6029]].concat()), [2, 2, 1]);
         assert_eq!(m4(&[&[0x6829], &moving[..], &[0x6029]].concat()), [1, 1, 1]);
         // vmov r0, s0; ldr r1, [r0], or str. vmov r0, r2, s0, s1; ldr r1, [r0].

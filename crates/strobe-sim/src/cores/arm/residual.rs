@@ -48,8 +48,7 @@ impl CoreKind {
     pub fn residual(self) -> Option<Residual> {
         match self {
             CoreKind::CortexM0 | CoreKind::CortexM0plus => None,
-            // Twelve are whole schemes in C by another compiler, of before the waits for products.
-            CoreKind::CortexM3 => Some(Residual { figures: 53, median: 12, less: 15, more: 68 }),
+            CoreKind::CortexM3 => Some(Residual { figures: 53, median: 9, less: 24, more: 39 }),
             CoreKind::CortexM4 | CoreKind::CortexM4f => {
                 Some(Residual { figures: 79, median: 5, less: 7, more: 23 })
             }
