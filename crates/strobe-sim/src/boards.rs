@@ -140,6 +140,13 @@ impl Board {
         BUILTIN.iter().map(|&(name, _)| name)
     }
 
+    /// Whether a board that comes with the project is a bare core with memories, and no part of a
+    /// maker.
+    pub fn is_bare(name: &str) -> bool {
+        let table = Board::builtin_text(name).and_then(inherit::parse);
+        table.is_ok_and(|table| !table.contains_key("device") && !table.contains_key("base"))
+    }
+
     /// Makes the board: memories erased, devices in their power-on state.
     pub fn build(&self) -> Result<Bus, BoardError> {
         let mut bus = build::build(&self.file)?;

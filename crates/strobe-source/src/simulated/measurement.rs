@@ -18,6 +18,7 @@ use strobe_model::measurement::{
     Quantity, Section, Subject, Trust, Unit, Window,
 };
 use strobe_model::{Bounds, Cause, EndReason, Record};
+use strobe_sim::board::Board;
 use strobe_sim::cortexm::Residual;
 use strobe_sim::cortexm::timing::CoreKind;
 
@@ -258,29 +259,37 @@ fn totals(record: &Record, model: &Model, out: &mut Measurement) {
 
 /// The same cycles with what the timing model of the core may be off, where there is such a model.
 fn on_a_chip(record: &Record) -> Option<Quantity> {
-    let core = &record.subject.core;
-    let residual = CoreKind::named(core)?.residual()?;
+    let (core, board) = (&record.subject.core, &record.subject.board);
+    let mut residual = CoreKind::named(core)?.residual()?;
+    if Board::is_bare(board) {
+        residual = residual.of_any_part();
+    }
     let band = residual.around(record.totals.cycles, record.busy().0);
-    let why = inferred(core, residual);
+    let why = on_chips(core, board)?;
     Some(Quantity::modelled(band, Unit::CYCLES, Some(why)))
 }
 
 /// How well the timing of a core is known, where it is inferred.
-pub(super) fn on_chips(core: &str) -> Option<String> {
-    Some(inferred(core, CoreKind::named(core)?.residual()?))
-}
-
-fn inferred(core: &str, residual: Residual) -> String {
-    let Residual { figures, median, less, more } = residual;
+pub(super) fn on_chips(core: &str, board: &str) -> Option<String> {
+    let Residual { figures, median, less, more, more_with_waits } =
+        CoreKind::named(core)?.residual()?;
     let percent = |mille: u32| format!("{}.{} %", mille / 10, mille % 10);
-    format!(
+    let mut text = format!(
         "The timing of the {core} is inferred: {figures} published figures of real parts without \
          wait states are up to {} less or {} more than the model's, half of them within {}; a \
          function's cycles may be as far off",
         percent(less),
         percent(more),
         percent(median)
-    )
+    );
+    if Board::is_bare(board) {
+        text += &format!(
+            ". Where RAM makes the core wait, as SRAM2 of STM32F2 and F4 does, they are up to {} \
+             more than those of this bare core",
+            percent(more_with_waits)
+        );
+    }
+    Some(text)
 }
 
 /// Cycles per instruction, idle cycles and idle instructions both left out.

@@ -112,6 +112,14 @@ fn the_error_of_a_timing_model_is_beside_its_cycles() {
     assert_eq!(exact(Some(&chip)), cycles.likely);
     assert!(low.as_u64() < cycles.low && high.as_u64() > cycles.high, "{chip:?}");
     assert!(why.starts_with("The timing of the Cortex-M4F is inferred: "), "{why}");
+    let (cycles, bare) = on_a_chip("generic-c-m3", "cortex-m3", 1);
+    let Some(Trust::Modelled { high, why: Some(why), .. }) = bare.as_ref().map(Quantity::trust)
+    else {
+        panic!("not modelled: {bare:?}")
+    };
+    // A part whose RAM makes the core wait: a tenth more.
+    assert!(high.as_u64() >= cycles.likely + cycles.likely / 10, "{bare:?}");
+    assert!(why.contains("SRAM2"), "{why}");
     assert!(on_a_chip("blink", "stm32f070cb", 20).1.is_none());
     assert!(on_a_chip("work-avr", "arduino-uno", 20).1.is_none());
 }

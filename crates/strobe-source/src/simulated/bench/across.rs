@@ -45,9 +45,11 @@ pub fn across(parts: Vec<(String, Measurement)>) -> Measurement {
                  Clocks differ: cycles are no times."
                     .to_owned(),
             );
-            let cores = parts.iter().filter_map(|(_, m)| m.subject.core.as_deref());
-            let cores: BTreeSet<&str> = cores.collect();
-            section.notes.extend(cores.into_iter().filter_map(on_chips));
+            let on = |(_, m): &(String, Measurement)| {
+                on_chips(m.subject.core.as_deref()?, m.subject.board.as_deref()?)
+            };
+            let notes: BTreeSet<String> = parts.iter().filter_map(on).collect();
+            section.notes.extend(notes);
         }
     }
     for (name, m) in &parts {

@@ -92,7 +92,7 @@ fn notes(found: &Found) -> Vec<String> {
                     allocations (strobe heap).";
         out.push(text.to_owned());
     }
-    out.extend(of_run::on_chips(found.board.core_name()));
+    out.extend(of_run::on_chips(found.board.core_name(), found.board.name()));
     out
 }
 
