@@ -5,7 +5,11 @@
 //! user names (`--idle`) are added.
 
 mod body;
+mod callee;
+mod constants;
 mod effect;
+mod flow;
+mod reader;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,16 +22,17 @@ use super::Error;
 use super::drive::address;
 use crate::names::{Names, outermost_at};
 use body::{For, Waits};
-
-/// Bytes of a loop that may be a wait.
-const LONGEST: u32 = 160;
+use flow::Flow;
 
 /// Places that a loop is said to wait for.
 const NAMED: usize = 2;
 
 /// A wait and where it is.
 struct Found {
-    range: Range<u32>,
+    /// Where the loop is entered.
+    start: u32,
+    /// Its instructions.
+    code: Vec<Range<u32>>,
     waits: Waits,
     rounds: u64,
 }
@@ -61,23 +66,22 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
             cycles,
         });
     }
-    let found = loops(firmware, samples);
-    let is_named = |range: &Range<u32>| idle.iter().any(|idle| idle.contains(&range.start));
-    for Found { range, waits, rounds } in found {
-        if is_named(&range) {
+    let is_named = |at: u32| idle.iter().any(|idle| idle.contains(&at));
+    for Found { start, code, waits, rounds } in loops(firmware, samples) {
+        if is_named(start) {
             continue;
         }
-        let inside = within(samples, &range);
-        let mut cycles = inside.iter().fold(Bounds::default(), |sum, at| sum + busy(at));
+        let inside = code.iter().flat_map(|range| within(samples, range));
+        let mut cycles = inside.fold(Bounds::default(), |sum, at| sum + busy(at));
         for (&called, sites) in &waits.calls {
-            if !is_named(&(called..called + 1)) {
-                cycles += in_callee(firmware, samples, called, sites);
+            if !is_named(called) {
+                cycles += callee::cycles(names, &waits, called, sites);
             }
         }
-        let sources = seen(bus, waits.sources, &range);
+        let sources = seen(firmware, bus, waits, &code);
         out.push(Wait {
-            place: names.describe(range.start).swap_remove(0),
-            addresses: range,
+            place: names.describe(start).swap_remove(0),
+            addresses: start..code.last().map_or(start, |last| last.end),
             waits_for: what(firmware, bus, &sources),
             rounds,
             cycles,
@@ -91,51 +95,59 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
 /// The loops that wait, by address; of nested ones the outermost.
 fn loops(firmware: &Firmware, samples: &[AddressSample]) -> Vec<Found> {
     let mut out: Vec<Found> = Vec::new();
-    let mut code: Option<(u32, Vec<Instruction>)> = None;
+    let mut done = 0;
     for sample in samples.iter().filter(|sample| sample.jumped > 0) {
         let Some(function) = outermost_at(firmware, sample.address) else { continue };
         let (start, end) = (function.start & !1, u32::try_from(function.end()).unwrap_or(u32::MAX));
-        if code.as_ref().is_none_or(|(of, _)| *of != start) {
-            code = Some((start, firmware.instructions(start..end).collect()));
-        }
-        let Some((_, code)) = &code else { continue };
-        let Ok(last) = code.binary_search_by_key(&sample.address, |one| one.address) else {
-            continue;
-        };
-        let branch = &code[last];
-        if !body::closes_loop(branch, firmware.machine()) {
+        if sample.address < done {
             continue;
         }
-        let Some(target) = branch.target.as_ref().map(|to| to.address & !1) else { continue };
-        let Ok(first) = code.binary_search_by_key(&target, |one| one.address) else { continue };
-        let length = branch.address - target;
-        if length > LONGEST || last - first >= body::MOST {
-            continue;
-        }
-        let Some(waits) = body::waits(firmware, &code[..first], &code[first..=last]) else {
-            continue;
-        };
-        let range = target..branch.address + u32::from(branch.size);
-        out.push(Found { range, waits, rounds: sample.jumped });
+        done = end;
+        let code: Vec<Instruction> = firmware.instructions(start..end).collect();
+        of_function(firmware, samples, &code, &mut out);
     }
-    joined(out)
+    out
 }
 
-/// Loops that share instructions are one.
-fn joined(mut found: Vec<Found>) -> Vec<Found> {
-    found.sort_by_key(|one| (one.range.start, std::cmp::Reverse(one.range.end)));
-    let mut out: Vec<Found> = Vec::new();
-    for one in found {
-        match out.last_mut().filter(|last| one.range.start < last.range.end) {
-            Some(last) => {
-                last.range.end = last.range.end.max(one.range.end);
-                last.rounds = last.rounds.saturating_add(one.rounds);
-                last.waits.sources.extend(one.waits.sources);
-                for (called, sites) in one.waits.calls {
-                    last.waits.calls.entry(called).or_default().extend(sites);
-                }
-            }
-            None => out.push(one),
+fn of_function(
+    firmware: &Firmware,
+    samples: &[AddressSample],
+    code: &[Instruction],
+    out: &mut Vec<Found>,
+) {
+    let flow = Flow::of(code, firmware.machine());
+    let mut covered: BTreeSet<usize> = BTreeSet::new();
+    for one in flow.loops() {
+        if one.turn.len() > body::MOST || one.turn.iter().any(|at| covered.contains(at)) {
+            continue;
+        }
+        let back = |&at: &usize| {
+            let branch = &code[at];
+            let goes_back = branch.target.as_ref().is_some_and(|to| to.address <= branch.address);
+            let sample = within(samples, &(branch.address..branch.address + 1)).first();
+            sample.filter(|_| goes_back).map_or(0, |sample| sample.jumped)
+        };
+        let rounds = one.turn.iter().map(back).sum();
+        if rounds == 0 {
+            continue;
+        }
+        let Some(waits) = body::waits(firmware, code, &flow, &one) else { continue };
+        covered.extend(&one.turn);
+        let start = one.turn.first().map_or(0, |&first| code[first].address);
+        out.push(Found { start, code: ranges(code, &one.turn), waits, rounds });
+    }
+}
+
+/// Instructions as ranges of addresses.
+fn ranges(code: &[Instruction], turn: &[usize]) -> Vec<Range<u32>> {
+    let mut numbers = turn.to_vec();
+    numbers.sort_unstable();
+    let mut out: Vec<Range<u32>> = Vec::new();
+    for one in numbers.into_iter().map(|at| &code[at]) {
+        let end = one.address + u32::from(one.size);
+        match out.last_mut().filter(|last| last.end == one.address) {
+            Some(last) => last.end = end,
+            None => out.push(one.address..end),
         }
     }
     out
@@ -158,45 +170,21 @@ fn busy(sample: &AddressSample) -> Bounds {
     }
 }
 
-/// Cycles in a function that a loop calls at `sites`: all of them if nobody else does, else in
-/// proportion. At most all of them are the loop's; at least those that the other calls cannot have
-/// taken if they ran each instruction no more often than the mean call does, rounded up.
-fn in_callee(
-    firmware: &Firmware,
-    samples: &[AddressSample],
-    called: u32,
-    sites: &BTreeSet<u32>,
-) -> Bounds {
-    let Some(function) = firmware.function_at(called).map(|id| firmware.function(id)) else {
-        return Bounds::default();
-    };
-    let all = within(samples, &(called..u32::try_from(function.end()).unwrap_or(u32::MAX)));
-    let entries = all.first().map_or(0, |first| first.count);
-    let cycles = all.iter().fold(Bounds::default(), |sum, at| sum + busy(at));
-    let count = |&site: &u32| within(samples, &(site..site + 1)).first().map_or(0, |at| at.count);
-    let turns: u64 = sites.iter().map(count).sum();
-    if turns >= entries {
-        return cycles;
+/// The registers that instructions of the loop have read, else those that functions which it calls
+/// have, instead of places that the instructions do not show.
+fn seen(firmware: &Firmware, bus: &Bus, waits: Waits, code: &[Range<u32>]) -> BTreeSet<For> {
+    let Waits { mut sources, calls } = waits;
+    if !sources.contains(&For::Somewhere) {
+        return sources;
     }
-    let others = entries - turns;
-    let least = |at: &AddressSample| {
-        let theirs = others.saturating_mul(at.count.div_ceil(entries)).min(at.count);
-        part(busy(at).low, at.count - theirs, at.count)
-    };
-    let likely = part(cycles.likely, turns, entries);
-    Bounds { low: all.iter().map(least).sum::<u64>().min(likely), likely, high: cycles.high }
-}
-
-fn part(of: u64, share: u64, whole: u64) -> u64 {
-    let part = u128::from(of) * u128::from(share) / u128::from(whole.max(1));
-    u64::try_from(part).unwrap_or(of)
-}
-
-/// The registers that instructions of the loop have read, instead of places that the instructions
-/// do not show.
-fn seen(bus: &Bus, mut sources: BTreeSet<For>, range: &Range<u32>) -> BTreeSet<For> {
-    let registers = bus.registers_read(range);
-    if !registers.is_empty() && sources.remove(&For::Somewhere) {
+    let read = |code: Range<u32>| bus.registers_read(&code);
+    let mut registers: BTreeSet<u32> = code.iter().cloned().flat_map(read).collect();
+    if registers.is_empty() {
+        let called = calls.keys().filter_map(|&at| callee::range(firmware, at));
+        registers.extend(called.flat_map(read));
+    }
+    if !registers.is_empty() {
+        sources.remove(&For::Somewhere);
         sources.extend(registers.into_iter().map(For::Address));
     }
     sources
@@ -207,13 +195,18 @@ fn what(firmware: &Firmware, bus: &Bus, sources: &BTreeSet<For>) -> String {
     if sources.is_empty() {
         return "nothing: it counts".to_owned();
     }
-    let known: Vec<String> = sources
+    let mut known: Vec<(u8, String)> = sources
         .iter()
         .filter_map(|source| match source {
             For::Address(at) => place(firmware, bus, *at),
             For::Somewhere => None,
         })
         .collect();
+    // Bytes of one variable are one place.
+    known.dedup();
+    // What a device does first; then what others write; last the time by which it is given up.
+    known.sort_by_key(|(order, _)| *order);
+    let known: Vec<String> = known.into_iter().map(|(_, name)| name).collect();
     match known.len() {
         0 => "a value in memory".to_owned(),
         1..=NAMED => known.join(" and "),
@@ -226,16 +219,22 @@ const CYCLE_COUNTER: u32 = 0xe000_1004;
 const SYSTICK_FLAG: u32 = 0xe000_e010;
 const SYSTICK_COUNTER: u32 = 0xe000_e018;
 
-fn place(firmware: &Firmware, bus: &Bus, at: u32) -> Option<String> {
-    match at {
-        CYCLE_COUNTER => return Some("the cycle counter".to_owned()),
-        SYSTICK_FLAG => return Some("SysTick's flag".to_owned()),
-        SYSTICK_COUNTER => return Some("SysTick's counter".to_owned()),
-        _ => {}
+/// A place's name, and which of several it comes as.
+fn place(firmware: &Firmware, bus: &Bus, at: u32) -> Option<(u8, String)> {
+    let counter = match at {
+        CYCLE_COUNTER => "the cycle counter",
+        SYSTICK_FLAG => "SysTick's flag",
+        SYSTICK_COUNTER => "SysTick's counter",
+        _ => "",
+    };
+    if !counter.is_empty() {
+        return Some((2, counter.to_owned()));
     }
     if let Some(variable) = firmware.data_symbol_at(at) {
-        return Some(format!("variable {}", variable.name));
+        return Some((1, format!("variable {}", variable.name)));
     }
     let register = bus.register_at(at).map(|name| format!("register {name}"));
-    register.or_else(|| bus.device_at(at).map(|name| format!("{name} at {at:#010x}")))
+    let name =
+        register.or_else(|| bus.device_at(at).map(|name| format!("{name} at {at:#010x}")))?;
+    Some((0, name))
 }

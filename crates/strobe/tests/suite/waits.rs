@@ -18,9 +18,15 @@ const fn load(register: u16, n: u16) -> u16 {
 /// A Cortex-M3 program of `main`, a function `other` from a byte of the code on, which is SysTick's
 /// handler too, and a variable `ticks`.
 fn arm(code: &[u16], other: u32, pool: &[u32]) -> Vec<u8> {
+    let end = code.len() as u32 * 2;
+    with_functions(code, &[("main", 0, other), ("other", other, end - other)], pool)
+}
+
+/// The same with functions by their names, first bytes and bytes, the second being the handler.
+fn with_functions(code: &[u16], functions: &[(&str, u32, u32)], pool: &[u32]) -> Vec<u8> {
     let mut words = vec![CODE | 1; CODE as usize / 4];
     words[0] = 0x2000_1000;
-    words[15] = (CODE + other) | 1;
+    words[15] = (CODE + functions[1].1) | 1;
     let mut image: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let behind = (code.len() * 2).next_multiple_of(4);
     for (at, &half) in code.iter().enumerate() {
@@ -33,8 +39,10 @@ fn arm(code: &[u16], other: u32, pool: &[u32]) -> Vec<u8> {
     image.extend(pool.iter().flat_map(|word| word.to_le_bytes()));
     let mut elf = ElfBuilder::new();
     elf.entry = CODE | 1;
-    elf.code(0, &image).function("main", CODE, other);
-    elf.function("other", CODE + other, code.len() as u32 * 2 - other);
+    elf.code(0, &image);
+    for &(name, at, size) in functions {
+        elf.function(name, CODE + at, size);
+    }
     let (name, value, kind) = ("ticks".into(), 0x2000_0010, 1);
     elf.symbol(Symbol { name, value, size: 4, kind, global: true, section: 0xfff1 });
     elf.build()
@@ -68,8 +76,8 @@ fn waits(measurement: &Measurement) -> Vec<(String, u64)> {
 const BOARD: [&str; 4] = ["--board", "cortex-m3", "--until", "100000c"];
 
 /// SysTick counts a variable every 1,000 cycles while `main` waits.
-fn ticking(wait: [u16; 3]) -> Vec<u8> {
-    let code = [
+fn ticking(wait: &[u16]) -> Vec<u8> {
+    let mut code = vec![
         load(0, 0),
         load(1, 1), // SYST, 999
         0x6041,
@@ -78,17 +86,13 @@ fn ticking(wait: [u16; 3]) -> Vec<u8> {
         0x2107,
         0x6001,     // movs r1, #7; str r1, [r0]
         load(2, 2), // ticks
-        wait[0],
-        wait[1],
-        wait[2],
-        0xe7fe, // b .
-        load(0, 2),
-        0x6801,
-        0x3101,
-        0x6001, // ldr r1, [r0]; adds r1, #1; str r1, [r0]
-        0x4770, // bx lr
     ];
-    arm(&code, 24, &[0xe000_e010, 999, 0x2000_0010])
+    code.extend(wait);
+    code.push(0xe7fe); // b .
+    let handler = code.len() as u32 * 2;
+    // ldr r1, [r0]; adds r1, #1; str r1, [r0]; bx lr
+    code.extend([load(0, 2), 0x6801, 0x3101, 0x6001, 0x4770]);
+    arm(&code, handler, &[0xe000_e010, 999, 0x2000_0010])
 }
 
 #[test]
@@ -97,7 +101,7 @@ fn a_loop_on_a_variable_that_a_handler_changes_is_a_wait() {
     for (compared, branch) in
         [(0x2b32, 0xd1fc), (0x2b32, 0xd3fc), (0x2b32, 0xdbfc), (0x2b31, 0xd9fc), (0x2b31, 0xddfc)]
     {
-        let ran = run(&ticking([0x6813, compared, branch]), &BOARD);
+        let ran = run(&ticking(&[0x6813, compared, branch]), &BOARD);
         let found = waits(&ran);
         assert_eq!(found.len(), 1, "{branch:#x}: {found:?}");
         assert_eq!(found[0].0, "variable ticks");
@@ -110,10 +114,110 @@ fn a_loop_on_a_variable_that_a_handler_changes_is_a_wait() {
 #[test]
 fn a_loop_on_a_peripheral_is_a_wait() {
     // ldr r3, [r0, #8]; cmp r3, #0 never equals r2's address: bne on r3 != r2
-    let ran = run(&ticking([0x6883, 0x4293, 0xd1fc]), &BOARD);
+    let ran = run(&ticking(&[0x6883, 0x4293, 0xd1fc]), &BOARD);
     let found = waits(&ran);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].0, "SysTick's counter");
+}
+
+/// The way out lies between the instructions of the loop, as compilers put it that save space.
+#[test]
+fn a_loop_may_be_left_in_its_middle() {
+    // ldr r3, [r2]; cmp r3, #50; bne over; b .; over: adds r1, #1; b back
+    let ran = run(&ticking(&[0x6813, 0x2b32, 0xd100, 0xe7fe, 0x3101, 0xe7f9]), &BOARD);
+    let found = waits(&ran);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "variable ticks");
+    assert!((45_000..50_500).contains(&found[0].1), "{found:?}");
+}
+
+/// Part of the loop lies behind the branch that mostly goes back: the most of what is read.
+#[test]
+fn what_lies_behind_the_branch_back_is_part_of_the_loop() {
+    // movs r5, #200; movs r4, #0; back: ldr r3, [r0, #8]; subs r5, #1; beq out; cmp r3, r4;
+    // bls back; adds r4, r3, #0; b back; out: nop
+    let most = [0x25c8, 0x2400, 0x6883, 0x3d01, 0xd003, 0x42a3, 0xd9fa, 0x1c1c, 0xe7f8, 0xbf00];
+    assert_eq!(waits(&run(&ticking(&most), &BOARD)), []);
+}
+
+/// How often a flag was set is a result; how often it was looked at is a timeout.
+#[test]
+fn a_counter_that_counts_in_some_turns_is_work() {
+    // back: ldr r3, [r0, #8]; lsls r3, #31; bpl over; adds r4, #1; over: adds r5, #1; cmp r5, #200;
+    // bne back
+    let mut code = [0x6883, 0x07db, 0xd500, 0x3401, 0x3501, 0x2dc8, 0xd1f8];
+    assert_eq!(waits(&run(&ticking(&code), &BOARD)), []);
+    // With nop for bpl it counts in each turn.
+    code[2] = 0xbf00;
+    assert_eq!(waits(&run(&ticking(&code), &BOARD)).len(), 1);
+}
+
+/// A function that only reads, called with the loop's counter, searches; with a constant, it looks.
+#[test]
+fn a_call_with_the_counter_is_work() {
+    let with = |argument: u16| {
+        let code = [
+            0x2400, // movs r4, #0
+            0x2500, // movs r5, #0
+            argument,
+            0xf000,
+            0xf804, // back: movs r0, r4 or r5; bl other
+            0x3401, // adds r4, #1
+            0x2800,
+            0xd0f9, // cmp r0, #0; beq back
+            0xe7fe, // b .
+            load(1, 0),
+            0x5c08,
+            0x4770, // other: ldr r1, =RAM; ldrb r0, [r1, r0]; bx lr
+        ];
+        waits(&run(&arm(&code, 18, &[0x2000_0100]), &BOARD))
+    };
+    assert_eq!(with(0x0020), []);
+    assert_eq!(with(0x0028).len(), 1);
+}
+
+/// Two loops call one function, which has more to do for one of them: no call is worth the mean.
+#[test]
+fn calls_of_others_are_not_shared_out_by_their_number() {
+    let code = [
+        load(4, 0), // ldr r4, =300
+        0x2001,
+        0xf000,
+        0xf80b, // back: movs r0, #1; bl look
+        0x3c01,
+        0xd1fa, // subs r4, #1; bne back
+        0xf000,
+        0xf801,
+        0xe7fe, // bl waiter; b .
+        0x2000,
+        0xf000,
+        0xf803, // waiter: movs r0, #0; bl look
+        0x2800,
+        0xd0fa,
+        0x4770, // cmp r0, #0; beq waiter; bx lr
+        load(1, 1),
+        0x2800,
+        0xd007, // look: ldr r1, =RAM; cmp r0, #0; beq short
+        0xbf00,
+        0xbf00,
+        0xbf00,
+        0xbf00,
+        0xbf00,
+        0xbf00,
+        0xbf00,
+        0xbf00,
+        0x6808,
+        0x4770, // short: ldr r0, [r1]; bx lr
+    ];
+    let functions = [("main", 0, 18), ("waiter", 18, 12), ("look", 30, 26)];
+    let elf = with_functions(&code, &functions, &[300, 0x2000_0100]);
+    let first = run(&elf, &["--board", "cortex-m3", "--until", "waiter"]);
+    let first = figures::total(&first, "cycles");
+    let found = waits(&run(&elf, &BOARD));
+    assert_eq!(found.len(), 2, "{found:?}");
+    let (waiter, main) = (found[0].1, found[1].1);
+    assert!(main.abs_diff(first) <= 20, "{main} of {first}");
+    assert!(waiter.abs_diff(100_000 - first) <= 20, "{waiter} of {}", 100_000 - first);
 }
 
 /// Which register it is, only the run shows: it comes in as an argument, and two loops read it.

@@ -74,6 +74,7 @@ impl Bus {
 
     /// Reads a register at `self.now`. Device events due by then happen first.
     pub(crate) fn io_read(&mut self, address: u16) -> u8 {
+        self.readers.note(self.pc, self.io.base + u32::from(address));
         let Some((slot, register)) = self.io.find(address) else { return self.unknown(address) };
         self.run_events(self.now);
         let mut answer = self.read_one(slot, register);

@@ -5,6 +5,8 @@
 
 use strobe_symbols::{Instruction, Machine};
 
+use super::flow::unconditional;
+
 /// What is loaded from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Load {
@@ -12,6 +14,17 @@ pub(super) enum Load {
     At(u32),
     /// A register with an offset, and how it is written.
     Base { base: String, index: Option<String>, offset: u32, text: String },
+}
+
+/// A store to a slot in a function's frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Store {
+    /// As it is written.
+    pub slot: String,
+    /// The register that points into the frame, if it does.
+    pub base: String,
+    /// What is stored.
+    pub register: String,
 }
 
 /// What one instruction does.
@@ -28,13 +41,42 @@ pub(super) struct Effect {
     /// The result is a constant.
     pub constant: Option<u32>,
     pub copies: bool,
+    /// It makes a byte or a halfword a word.
+    pub extends: bool,
     pub load: Option<Load>,
-    /// A store to a slot on the stack, as it is written, and the register stored.
-    pub stores: Option<(String, String)>,
+    /// A store to what may be a slot on the stack.
+    pub stores: Option<Store>,
     /// A call to a known place.
     pub calls: Option<u32>,
     /// It leaves the function.
     pub returns: bool,
+}
+
+/// Frame pointers of functions that have one: Thumb code's, and AVR's pair of r28 and r29.
+const FRAME_ARM: &str = "r7";
+const FRAME_AVR: &str = "Y";
+
+/// The frame pointer, if an instruction sets it.
+pub(super) fn frame(instruction: &Instruction, machine: Machine) -> Option<&'static str> {
+    let all = operands(&instruction.operands);
+    let (name, first, second) =
+        (instruction.mnemonic.as_str(), all.first()?.as_str(), all.get(1)?.as_str());
+    match machine {
+        Machine::Avr => (name == "in" && first == "r28").then_some(FRAME_AVR),
+        _ => {
+            let sets = ["add", "add.w", "mov"].contains(&name) && second == "sp";
+            (sets && first == FRAME_ARM).then_some(FRAME_ARM)
+        }
+    }
+}
+
+/// Whether functions leave a register as it was (AAPCS 6.1.1; avr-gcc's ABI).
+pub(super) fn is_kept(register: &str, machine: Machine) -> bool {
+    let number: Option<u32> = register.strip_prefix('r').and_then(|n| n.parse().ok());
+    match machine {
+        Machine::Avr => number.is_some_and(|n| (2..18).contains(&n) || n == 28 || n == 29),
+        _ => number.is_some_and(|n| (4..12).contains(&n)) || ["sl", "fp", "sb"].contains(&register),
+    }
 }
 
 /// The operands, with what is in brackets as one.
@@ -81,6 +123,16 @@ pub(super) fn effect(instruction: &Instruction, machine: Machine) -> Option<Effe
 
 fn arm(instruction: &Instruction, all: &[String]) -> Option<Effect> {
     let name = instruction.mnemonic.trim_end_matches(".w").trim_end_matches(".n");
+    arm_named(name, instruction, all).or_else(|| {
+        // In an IT block: what it writes may also stay what it was.
+        let (plain, true) = unconditional(name) else { return None };
+        let mut out = arm_named(plain, instruction, all)?;
+        out.reads.extend(out.writes.iter().cloned());
+        Some(Effect { steps: false, constant: None, copies: false, returns: false, ..out })
+    })
+}
+
+fn arm_named(name: &str, instruction: &Instruction, all: &[String]) -> Option<Effect> {
     let registers = |from: usize| -> Vec<String> {
         all.iter().skip(from).filter(|text| is_register(text)).cloned().collect()
     };
@@ -96,6 +148,16 @@ fn arm(instruction: &Instruction, all: &[String]) -> Option<Effect> {
             return Some(Effect { returns: true, ..Effect::default() });
         }
         "push" => return nothing(),
+        // The stack's frame.
+        "add" | "sub" | "mov" if all.first().is_some_and(|first| first == "sp") => {
+            return nothing();
+        }
+        "ldr" if all.len() == 3 && all[1] == "[sp]" => {
+            return Some(Effect { writes: vec![all[0].clone()], ..Effect::default() });
+        }
+        "str" if all.get(1).is_some_and(|to| to.starts_with("[sp") && to.ends_with("]!")) => {
+            return nothing();
+        }
         "pop" => {
             let returns = instruction.operands.contains("pc");
             return Some(Effect { returns, ..Effect::default() });
@@ -128,8 +190,8 @@ fn arm(instruction: &Instruction, all: &[String]) -> Option<Effect> {
     }
     if ["str", "strb", "strh"].contains(&name) {
         let Load::Base { base, text, .. } = memory(all)? else { return None };
-        let is_slot = base == "sp" || base == "r7";
-        let stores = is_slot.then(|| (text, first.clone()))?;
+        let is_slot = base == "sp" || base == FRAME_ARM;
+        let stores = is_slot.then(|| Store { slot: text, base, register: first.clone() })?;
         return Some(Effect { reads: vec![first], stores: Some(stores), ..Effect::default() });
     }
     arithmetic(name, all, &first)
@@ -180,6 +242,7 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
         steps: ["add", "addw", "sub", "subw"].contains(&plain) && immediate.is_some(),
         carries: ["sbc", "adc"].contains(&plain) && by_constant,
         copies: plain == "mov" && constant.is_none(),
+        extends: ["uxtb", "uxth", "sxtb", "sxth"].contains(&plain),
         writes: vec![first.to_owned()],
         constant,
         reads,
@@ -237,7 +300,8 @@ fn avr(instruction: &Instruction, all: &[String]) -> Option<Effect> {
         }
         "std" => {
             let (slot, from) = (get(0)?, get(1)?);
-            let stores = slot.starts_with('Y').then(|| (slot, from.clone()))?;
+            let base = slot.starts_with(FRAME_AVR).then(|| FRAME_AVR.to_owned())?;
+            let stores = Store { slot, base, register: from.clone() };
             Some(Effect { reads: vec![from], stores: Some(stores), ..out })
         }
         _ => avr_arithmetic(name, all),

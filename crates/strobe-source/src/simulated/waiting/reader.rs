@@ -1,0 +1,99 @@
+//! Functions that a waiting loop calls: whether they only read, what they are given, and which
+//! registers they leave alone.
+
+use std::collections::BTreeSet;
+
+use strobe_symbols::{Firmware, Instruction};
+
+use super::body::{MOST, Waits};
+use super::constants::Constants;
+use super::effect::{Effect, Load, effect, frame, is_kept};
+
+/// Calls within calls that are followed.
+pub(super) const DEPTH: u32 = 3;
+
+/// The instructions of a short function.
+fn short(firmware: &Firmware, at: u32) -> Option<Vec<Instruction>> {
+    let function = firmware.function(firmware.function_at(at)?);
+    let end = u32::try_from(function.end()).ok()?;
+    let code: Vec<Instruction> =
+        firmware.instructions(function.start..end).take(MOST + 1).collect();
+    (function.start & !1 == at & !1 && code.len() <= MOST).then_some(code)
+}
+
+/// The registers that a short function and what it calls write, but for those that functions leave
+/// as they were.
+pub(super) fn written_by(firmware: &Firmware, at: u32, depth: u32) -> Option<Vec<String>> {
+    let mut all = BTreeSet::new();
+    for instruction in short(firmware, at).filter(|_| depth > 0)? {
+        let one = effect(&instruction, firmware.machine())?;
+        match one.calls {
+            Some(called) => all.extend(written_by(firmware, called, depth - 1)?),
+            None => all.extend(one.writes),
+        }
+    }
+    all.retain(|register| !is_kept(register, firmware.machine()));
+    Some(all.into_iter().collect())
+}
+
+/// The registers that a short function and what it calls are given: those that it reads before it
+/// writes them.
+pub(super) fn arguments(firmware: &Firmware, at: u32, depth: u32) -> Option<BTreeSet<String>> {
+    let (mut written, mut out) = (BTreeSet::new(), BTreeSet::new());
+    for instruction in short(firmware, at).filter(|_| depth > 0)? {
+        let one = effect(&instruction, firmware.machine())?;
+        let read = match one.calls {
+            Some(called) => arguments(firmware, called, depth - 1)?,
+            None => one.reads.into_iter().collect(),
+        };
+        out.extend(read.difference(&written).cloned());
+        written.extend(one.writes);
+    }
+    Some(out)
+}
+
+/// A function that does nothing but read, as one that returns the tick; its loads are sources. It
+/// may shift or divide what it has read, in loops that load nothing.
+pub(super) fn reader(
+    firmware: &Firmware,
+    at: u32,
+    site: u32,
+    depth: u32,
+    out: &mut Waits,
+) -> Option<()> {
+    let code = short(firmware, at).filter(|_| depth > 0)?;
+    let effects: Vec<Effect> =
+        code.iter().map(|one| effect(one, firmware.machine())).collect::<Option<_>>()?;
+    let frame = code.iter().find_map(|one| frame(one, firmware.machine()));
+    let mut constants = Constants::default();
+    for (at, (one, instruction)) in effects.iter().zip(&code).enumerate() {
+        let target = instruction.target.as_ref().filter(|_| one.calls.is_none());
+        if let Some(target) = target.filter(|to| to.address <= instruction.address) {
+            let first = code.partition_point(|one| one.address < target.address & !1);
+            let turn = effects.get(first..=at)?;
+            let works = turn.iter().any(|one| one.load.is_some() || one.calls.is_some());
+            let is_outside = target.address & !1 < code.first()?.address;
+            if is_outside || works && !leaves(turn, &code[first..=at]) {
+                return None;
+            }
+        }
+        match &one.load {
+            Some(Load::Base { base, .. }) if base == "sp" || frame == Some(base) => {}
+            Some(load) => drop(out.sources.insert(constants.place(load))),
+            None => {}
+        }
+        if let Some(called) = one.calls {
+            reader(firmware, called, site, depth - 1, out)?;
+        }
+        constants.take(Some(one), instruction);
+    }
+    out.calls.entry(at & !1).or_default().insert(site);
+    Some(())
+}
+
+/// Whether what is jumped back to returns before it comes to the jump again: an end that several
+/// cases of a `switch` share, and no loop.
+fn leaves(turn: &[Effect], code: &[Instruction]) -> bool {
+    let end = turn.iter().position(|one| one.returns);
+    end.is_some_and(|end| code[..end].iter().all(|one| one.target.is_none()))
+}
