@@ -11,9 +11,13 @@ mod spreads;
 #[cfg(test)]
 mod tests;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use strobe_model::measurement::{
     Cell, CellKind, Column, Content, Measurement, Number, Quantity, Section, Table, Trust, Unit,
 };
+
+use crate::naming::what;
 
 /// Gives the figures of `likely` the bounds that it has with the two `others`, where they differ
 /// because of `why`; bounds that it had by itself are replaced.
@@ -179,28 +183,45 @@ fn cell(own: &mut Cell, others: [(Number, Number); 2]) {
     }
 }
 
-/// Where each row of a table is in another one: by the first column of words, else of addresses,
-/// that distinguishes the rows of both.
+/// What a row is of, and how many before it are of the same.
+type Name = (String, usize);
+
+/// Where each row of a table is in another one: by its place in the code, where it has one, else by
+/// the first column of words, else of addresses, that distinguishes the rows of both.
 fn rows(own: &Table, other: &Table) -> Vec<Option<usize>> {
-    let kinds = [CellKind::Text, CellKind::Address];
-    let columns = kinds
-        .into_iter()
-        .flat_map(|kind| own.columns.iter().filter(move |column| column.kind == kind));
+    let is_place = |column: &&Column| column.kind == CellKind::Text && column.id == "place";
+    let of_kind = |kind: CellKind| own.columns.iter().filter(move |column| column.kind == kind);
+    let columns = own.columns.iter().filter(is_place);
+    let columns = columns.chain(of_kind(CellKind::Text)).chain(of_kind(CellKind::Address));
     for column in columns {
-        let Some(theirs) = other.column(&column.id) else { continue };
-        if are_names(column) && are_names(theirs) {
-            let place = |cell: &Cell| theirs.cells.iter().position(|there| there == cell);
-            return column.cells.iter().map(place).collect();
+        let theirs = other.column(&column.id).and_then(names);
+        if let Some((own, theirs)) = names(column).zip(theirs) {
+            let places: BTreeMap<&Name, usize> = theirs.iter().zip(0..).collect();
+            return own.iter().map(|name| places.get(name).copied()).collect();
         }
     }
     let same = own.len() == other.len();
     (0..own.len()).map(|row| same.then_some(row)).collect()
 }
 
-fn are_names(column: &Column) -> bool {
-    let cells = &column.cells;
-    let is_new = |(at, cell): (usize, &Cell)| *cell != Cell::Empty && !cells[..at].contains(cell);
-    cells.iter().enumerate().all(is_new)
+/// What a column's cells name, if each names something else. Words that go on with where something
+/// happened count without that, which is another place in each run; what shares a name then is
+/// counted, as these tables have the same order in all runs.
+fn names(column: &Column) -> Option<Vec<Name>> {
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    let mut name = |cell: &Cell| {
+        let (words, is_counted) = match cell {
+            Cell::Text(text) => (what(text).to_owned(), what(text) != text.as_str()),
+            Cell::Address(address) => (address.to_string(), false),
+            Cell::Empty | Cell::Exact(_) | Cell::Figure { .. } => return None,
+        };
+        let before = times.entry(words.clone()).or_default();
+        let name = (words, if is_counted { *before } else { 0 });
+        *before += 1;
+        seen.insert(name.clone()).then_some(name)
+    };
+    column.cells.iter().map(&mut name).collect()
 }
 
 /// Whether a unit is one that models have a part in.

@@ -8,6 +8,7 @@ use strobe_model::measurement::{
 
 use super::difference::Figure;
 use super::free;
+use crate::naming::placeless;
 
 /// Sections that are read for what they say of code, and compared by function.
 const OF_CODE: [&str; 2] = ["disassembly", "source"];
@@ -140,27 +141,6 @@ fn named<'t>(a: &'t Table, b: &'t Table) -> Option<(Rows<'t>, Rows<'t>, usize)> 
         }
         Some((of_a, of_b, key))
     })
-}
-
-/// Words without an address in front of a function and the line behind it, `main` of
-/// `0x08000296 main at src/main.c:25`, and without where it was that something happened.
-fn placeless(words: &str) -> &str {
-    let is_address = |word: &str| {
-        let digits = word.strip_prefix("0x");
-        digits.is_some_and(|digits| digits.chars().all(|digit| digit.is_ascii_hexdigit()))
-    };
-    let behind = words.split_once(' ').filter(|(first, _)| is_address(first));
-    let words = behind.map_or(words, |(_, behind)| behind);
-    let is_line = |place: &str| {
-        let line = place.rsplit_once(':').map(|(_, line)| line);
-        line.is_some_and(|line| !line.is_empty() && line.chars().all(|c| c.is_ascii_digit()))
-    };
-    let at = words.split_once(" at ").filter(|(_, place)| is_line(place));
-    let words = at.map_or(words, |(name, _)| name);
-    // Worst cases have where they were: in another run elsewhere.
-    let placed = [", interrupted ", ", took over from ", ", stopped in "];
-    let place = placed.iter().find_map(|place| words.split_once(place));
-    place.map_or(words, |(what, _)| what)
 }
 
 /// The table, and the row that differs most by ratio in the first column that matters, if any does.

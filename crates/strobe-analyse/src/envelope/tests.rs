@@ -157,6 +157,80 @@ fn rows_are_found_by_their_names_and_moments_stay() {
     assert_eq!(table.columns[1].cells, [7u64, 8, 9].map(Cell::from));
 }
 
+fn worst_cases(rows: &[(&str, u64)]) -> Measurement {
+    let mut out = measurement();
+    let mut table = Table::new(vec![
+        Column::figure("cycles", "cycles", Unit::CYCLES),
+        Column::address("address", "address"),
+        Column::text("what", "what"),
+    ]);
+    for (at, (what, cycles)) in (0x0800_0100u64..).zip(rows) {
+        table.row([(*cycles).into(), Address(at).into(), (*what).into()]);
+    }
+    out.push("worst-cases", "worst cases", Content::Table(table));
+    out
+}
+
+fn bounds_of(measurement: &Measurement, table: &str) -> Vec<(u64, u64)> {
+    let end = |number: strobe_model::measurement::Number| number.as_f64() as u64;
+    let cells = &measurement.table(table).unwrap().column("cycles").unwrap().cells;
+    let bounds = |cell: &Cell| match cell {
+        Cell::Exact(value) => (end(*value), end(*value)),
+        Cell::Figure { trust: Trust::Modelled { low, high, .. }, .. } => (end(*low), end(*high)),
+        other => panic!("{other:?} has no bounds"),
+    };
+    cells.iter().map(bounds).collect()
+}
+
+/// The longest latency of the low run was in another handler: it is the same worst case.
+#[test]
+fn worst_cases_are_the_same_wherever_they_were() {
+    let late = "longest latency of SVCall";
+    let case = |place: &str| format!("{late}, interrupted {place}");
+    let run = "longest run of SVCall, interrupted main";
+    let likely = worst_cases(&[(run, 30), (&case("TIM3_IRQHandler"), 701)]);
+    let low = worst_cases(&[(run, 28), (&case("main"), 12)]);
+    let high = worst_cases(&[(run, 31), (&case("TIM2_IRQHandler"), 650)]);
+    let all = enclosed([likely, low, high]);
+    assert_eq!(bounds_of(&all, "worst-cases"), [(28, 31), (12, 701)]);
+}
+
+/// Two threads may have one name.
+#[test]
+fn worst_cases_of_one_name_are_in_one_order() {
+    let case = |place: &str| format!("longest run of thread worker, stopped in {place}");
+    let likely = worst_cases(&[(&case("sum"), 10), (&case("sum"), 90)]);
+    let low = worst_cases(&[(&case("sum"), 8), (&case("filter"), 80)]);
+    let high = worst_cases(&[(&case("filter"), 12), (&case("sum"), 99)]);
+    let all = enclosed([likely, low, high]);
+    assert_eq!(bounds_of(&all, "worst-cases"), [(8, 12), (80, 99)]);
+}
+
+/// A run may wait for the same thing elsewhere: rows of loops are found by the loops.
+#[test]
+fn loops_are_found_by_their_places() {
+    let loops = |rows: &[(&str, &str, u64)]| {
+        let mut out = measurement();
+        let mut table = Table::new(vec![
+            Column::figure("cycles", "cycles", Unit::CYCLES),
+            Column::text("waits-for", "waits for"),
+            Column::text("place", "place"),
+        ]);
+        for (what, place, cycles) in rows {
+            table.row([(*cycles).into(), (*what).into(), (*place).into()]);
+        }
+        out.push("waiting", "waiting", Content::Table(table));
+        out
+    };
+    let likely = loops(&[("USART1", "0x08000100 put", 50), ("TIM3", "0x08000200 wait", 40)]);
+    let low = loops(&[("USART1", "0x08000300 flush", 45), ("TIM3", "0x08000200 wait", 35)]);
+    let high =
+        loops(&[("a value in memory", "0x08000200 wait", 60), ("USART1", "0x08000100 put", 55)]);
+    let all = enclosed([likely, low, high]);
+    // The low run has no row of the first one, which stays as it is.
+    assert_eq!(bounds_of(&all, "waiting"), [(50, 50), (35, 60)]);
+}
+
 #[test]
 fn totals_get_the_bounds_of_the_runs_instead_of_their_own() {
     let with = |quantity: Quantity| {
