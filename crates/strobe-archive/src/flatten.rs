@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use strobe_analyse::attribution::{Amount, By, Flat, Spot, rows};
+use strobe_analyse::naming::{behind_address, placeless, what};
 use strobe_model::measurement::{
     Cell, Column, Content, Distribution, Kind, Measurement, Number, Profile, Quantity, Spread,
     Table, Trust,
@@ -150,13 +151,9 @@ fn trust(kind: &Kind, flat: &Flat, amount: Amount, whole: u64) -> Trust {
 }
 
 fn of_table(section: &str, table: &Table, all: &mut Vec<Figure>) {
-    let mut seen: BTreeMap<String, u64> = BTreeMap::new();
-    for row in 0..table.len() {
+    let items = items(table);
+    for (row, item) in items.iter().enumerate() {
         let cells = || table.columns.iter().filter_map(|column| column.cells.get(row));
-        let name = name(table, row).unwrap_or_else(|| row.to_string());
-        let times = seen.entry(name.clone()).or_default();
-        *times += 1;
-        let item = if *times > 1 { format!("{name}#{times}") } else { name };
         for (column, cell) in table.columns.iter().zip(cells()) {
             if !is_history(section, column) {
                 continue;
@@ -167,21 +164,47 @@ fn of_table(section: &str, table: &Table, all: &mut Vec<Figure>) {
                 Cell::Figure { value, trust } => (*value, trust),
                 Cell::Empty | Cell::Text(_) | Cell::Address(_) => continue,
             };
-            all.push(of_trust(section, Some(&item), &column.id, unit, value, trust));
+            all.push(of_trust(section, Some(item), &column.id, unit, value, trust));
         }
     }
 }
 
-/// What a row is called: by the column that names rows, with the firmware where there are several.
+/// What each row is called. Several of one name are counted: as they stand in the code, if they
+/// have a place there, because their order in the table changes with their figures.
+fn items(table: &Table) -> Vec<String> {
+    let mut order: Vec<usize> = (0..table.len()).collect();
+    order.sort_by_key(|row| place(table, *row));
+    let mut items = vec![String::new(); table.len()];
+    let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+    for row in order {
+        let name = name(table, row).unwrap_or_else(|| row.to_string());
+        let times = seen.entry(name.clone()).or_default();
+        *times += 1;
+        items[row] = if *times > 1 { format!("{name}#{times}") } else { name };
+    }
+    items
+}
+
+/// The words of a row's place, if they begin with an address in the code.
+fn place(table: &Table, row: usize) -> Option<&str> {
+    let words = table.column("place")?.cells.get(row)?.text()?;
+    behind_address(words).map(|_| words)
+}
+
+/// What a row is called: by the column that names rows, with the firmware where there are several,
+/// and with the function of a place in the code: what loops wait for is no name of theirs.
 fn name(table: &Table, row: usize) -> Option<String> {
     let words = |column: &Column| match column.cells.get(row)? {
-        Cell::Text(text) if !text.is_empty() => Some(text.clone()),
+        Cell::Text(text) if !text.is_empty() => Some(what(text).to_owned()),
         Cell::Address(address) => Some(address.to_string()),
         Cell::Text(_) | Cell::Empty | Cell::Exact(_) | Cell::Figure { .. } => None,
     };
     let of = |id: &&str| table.column(id).and_then(words);
     let first = || table.columns.iter().find_map(words);
-    let name = NAMING.iter().find_map(of).or_else(first)?;
+    let mut name = NAMING.iter().find_map(of).or_else(first)?;
+    if let Some(place) = place(table, row) {
+        name = format!("{name}, {}", placeless(place));
+    }
     match table.column("firmware").and_then(words) {
         Some(firmware) if firmware != name => Some(format!("{firmware}: {name}")),
         _ => Some(name),

@@ -280,3 +280,72 @@ fn a_measurement_becomes_rows() {
     assert_eq!(row(Some("SysTick#2"), "latency_max").value, Some(17.0));
     assert!(rows.iter().all(|row| row.figure != "when"));
 }
+
+/// A measurement with loops that wait: cycles, what for, and where.
+fn waiting(rows: &[(u64, &str, &str)]) -> Measurement {
+    let (subject, instrument) = (Subject::default(), Instrument::default());
+    let window = Window::untimed("none", Ended::default());
+    let mut measurement = Measurement::new(subject, instrument, window);
+    let mut table = Table::new(vec![
+        Column::figure("cycles", "cycles", Unit::CYCLES),
+        Column::text("waits-for", "waits for"),
+        Column::text("place", "place"),
+    ]);
+    for (cycles, what, place) in rows {
+        table.row([(*cycles).into(), (*what).into(), (*place).into()]);
+    }
+    measurement.push("waiting", "waiting", Content::Table(table));
+    measurement
+}
+
+/// Loops of other functions are other rows, wherever they stand in the table and in the image;
+/// those of one function are counted as they stand in it.
+#[test]
+fn loops_are_the_same_by_their_functions() {
+    let counts = "nothing: it counts";
+    let before = waiting(&[
+        (900, counts, "0x08000300 by_hand at src/main.c:30"),
+        (700, counts, "0x08000200 delay at src/main.c:20"),
+        (600, counts, "0x08000240 delay at src/main.c:21"),
+        (500, "RCC at 0x40021000", "0x08000100 start"),
+    ]);
+    let now = waiting(&[
+        (1000, counts, "0x08000248 delay at src/main.c:21"),
+        (710, counts, "0x08000208 delay at src/main.c:20"),
+        (300, "RCC at 0x40021000", "0x08000100 start"),
+    ]);
+    let items = |measurement: &Measurement| -> Vec<(String, f64)> {
+        let rows = figures(measurement).into_iter().filter(|row| row.section == "waiting");
+        rows.filter_map(|row| Some((row.item?, row.value?))).collect()
+    };
+    let delay = "nothing: it counts, delay";
+    let named = |rows: &[(&str, f64)]| -> Vec<(String, f64)> {
+        rows.iter().map(|(item, value)| ((*item).to_owned(), *value)).collect()
+    };
+    let second = "nothing: it counts, delay#2";
+    let start = "RCC at 0x40021000, start";
+    let by_hand = "nothing: it counts, by_hand";
+    let expected = [(by_hand, 900.0), (delay, 700.0), (second, 600.0), (start, 500.0)];
+    assert_eq!(items(&before), named(&expected));
+    assert_eq!(items(&now), named(&[(second, 1000.0), (delay, 710.0), (start, 300.0)]));
+    let mut series = Series::default();
+    add(&mut series, "m0", origin(1, "aaaa"), figures(&before));
+    add(&mut series, "m0", origin(40, "bbbb"), figures(&now));
+    series.sort();
+    let answer = grew(&Reading::default(), &series, 30);
+    let grown = column(&answer, "grew-cycles", "item");
+    assert_eq!(grown, [second, delay].map(Cell::from));
+}
+
+#[test]
+fn worst_cases_are_the_same_wherever_they_were() {
+    let (subject, instrument) = (Subject::default(), Instrument::default());
+    let window = Window::untimed("none", Ended::default());
+    let mut measurement = Measurement::new(subject, instrument, window);
+    let mut table =
+        Table::new(vec![Column::figure("cycles", "", Unit::CYCLES), Column::text("what", "")]);
+    table.row([20u64.into(), "longest latency of SysTick, interrupted main".into()]);
+    measurement.push("worst-cases", "worst cases", Content::Table(table));
+    let rows = figures(&measurement);
+    assert!(rows.iter().any(|row| row.item.as_deref() == Some("longest latency of SysTick")));
+}
