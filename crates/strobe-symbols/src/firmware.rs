@@ -1,6 +1,6 @@
 //! [`Firmware`]: one parsed image and all queries on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use object::LittleEndian as LE;
@@ -17,7 +17,7 @@ use crate::elf::Elf;
 use crate::error::{Error, Warning, Warnings};
 use crate::exidx::ExceptionIndex;
 use crate::frames::{
-    DebugTables, Frame, Frames, FramesBatch, Missing, Place, Spot, StringId, join,
+    DebugTables, Frame, Frames, FramesBatch, Missing, Place, Scope, ScopeId, Spot, StringId, join,
 };
 use crate::functions::{DataSymbol, DwarfFunction, Function, FunctionId, Functions, data_symbols};
 use crate::hex;
@@ -270,7 +270,34 @@ impl Firmware {
     /// The address of a name: a linkage name, an alias, a demangled name, or one without arguments
     /// or leading path.
     pub fn symbol(&self, name: &str) -> Result<SymbolMatch, SymbolError> {
-        lookup::symbol(name, &self.functions, &self.symbols)
+        lookup::symbol(name, &self.functions, &self.symbols).map_err(|error| match error {
+            SymbolError::NotFound { name, suggestions, .. } => {
+                let inlined_into = self.inlined_into(&name);
+                SymbolError::NotFound { name, inlined_into, suggestions }
+            }
+            error => error,
+        })
+    }
+
+    /// The functions that a function of that name was inlined into, in order of their names.
+    fn inlined_into(&self, name: &str) -> Vec<String> {
+        let scopes = &self.debug.scopes;
+        let is_named = |scope: &Scope| {
+            let names = [scope.linkage_name, scope.display_name];
+            let mut names = names.into_iter().flatten().map(|id| self.debug.string(id));
+            scope.caller.is_some() && names.any(|own| lookup::is_called(own, name))
+        };
+        let named: Vec<bool> = scopes.iter().map(is_named).collect();
+        if !named.contains(&true) {
+            return Vec::new();
+        }
+        let caller = |id: &ScopeId| scopes[id.0 as usize].caller.map(|(caller, _)| caller);
+        let within = self.spots.iter().filter_map(|piece| {
+            let mut scopes = std::iter::successors(piece.value.scope, caller);
+            scopes.any(|id| named[id.0 as usize]).then_some(piece.value.function?)
+        });
+        let within: BTreeSet<&str> = within.map(|id| self.function(id).name.as_str()).collect();
+        within.into_iter().map(str::to_owned).collect()
     }
 
     /// Variables and constants, sorted by address.

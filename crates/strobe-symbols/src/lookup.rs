@@ -9,6 +9,9 @@ use crate::functions::{Function, FunctionId};
 use crate::names::{demangle, plain_name};
 use crate::symtab::{Symbol, SymbolKind};
 
+/// Names that a message lists.
+const MOST_SHOWN: usize = 8;
+
 /// A resolved name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SymbolMatch {
@@ -26,10 +29,12 @@ pub struct SymbolMatch {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SymbolError {
     /// No symbol has that name.
-    #[error("no symbol {name:?} in the firmware{}", did_you_mean(.suggestions))]
+    #[error("no symbol {name:?} in the firmware{}", instead(.inlined_into, .suggestions))]
     NotFound {
         /// The name.
         name: String,
+        /// Functions that have its code, where it was inlined everywhere and has none of its own.
+        inlined_into: Vec<String>,
         /// Similar names, best first.
         suggestions: Vec<String>,
     },
@@ -43,7 +48,13 @@ pub enum SymbolError {
     },
 }
 
-fn did_you_mean(suggestions: &[String]) -> String {
+fn instead(inlined_into: &[String], suggestions: &[String]) -> String {
+    if !inlined_into.is_empty() {
+        let shown = inlined_into.iter().take(MOST_SHOWN).map(String::as_str).collect::<Vec<_>>();
+        let more = inlined_into.len() - shown.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        return format!(": it was inlined everywhere, into {}{more}", shown.join(", "));
+    }
     match suggestions {
         [] => "; `strobe size FIRMWARE --top 0` lists its names".to_owned(),
         names => format!("; did you mean {}?", names.join(", ")),
@@ -51,10 +62,11 @@ fn did_you_mean(suggestions: &[String]) -> String {
 }
 
 fn list(candidates: &[SymbolMatch]) -> String {
-    let shown = candidates.iter().take(8).map(|c| format!("{} at {:#010x}", c.name, c.address));
+    let shown = candidates.iter().take(MOST_SHOWN);
+    let shown = shown.map(|c| format!("{} at {:#010x}", c.name, c.address));
     let mut text = shown.collect::<Vec<_>>().join(", ");
-    if candidates.len() > 8 {
-        text.push_str(&format!(" and {} more", candidates.len() - 8));
+    if candidates.len() > MOST_SHOWN {
+        text.push_str(&format!(" and {} more", candidates.len() - MOST_SHOWN));
     }
     text
 }
@@ -103,6 +115,7 @@ pub(crate) fn symbol(
     }
     Err(SymbolError::NotFound {
         name: name.to_owned(),
+        inlined_into: Vec::new(),
         suggestions: suggestions(name, functions, others),
     })
 }
@@ -121,6 +134,17 @@ fn symbol_address(symbol: &Symbol) -> u32 {
         SymbolKind::Function => symbol.address & !1,
         _ => symbol.address,
     }
+}
+
+/// Whether a function that is shown as `shown` can be called `name`.
+pub(crate) fn is_called(shown: &str, name: &str) -> bool {
+    // Few contain it: the plain name takes longer to find.
+    let last = name.rsplit("::").next().unwrap_or(name);
+    let is_plain = || {
+        let plain = plain_name(shown);
+        plain == name || ends_path(&plain, name)
+    };
+    shown == name || shown.contains(last) && is_plain()
 }
 
 /// Whether `path` ends in the whole path components `tail`, as `demo::led::toggle` does in

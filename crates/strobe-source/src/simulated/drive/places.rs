@@ -66,7 +66,7 @@ pub(super) fn place(
     spot: &str,
 ) -> Result<Place, Error> {
     let Some((name, edges)) = spelling::edge(spot) else {
-        return address(firmware, spot).map(Place::Address).or_else(|error| {
+        return code(firmware, spot).map(Place::Address).or_else(|error| {
             // A name alone means rising edges, as in `strobe pins`.
             match pin(board, bus, spot).1 {
                 Some(id) => Ok(Place::Edge(id, Edges::Rising)),
@@ -77,7 +77,7 @@ pub(super) fn place(
     match pin(board, bus, name) {
         (_, Some(id)) => Ok(Place::Edge(id, edges)),
         // A function may have colons in its name.
-        (pin, None) => address(firmware, spot)
+        (pin, None) => code(firmware, spot)
             .map(Place::Address)
             .map_err(|_| Error::Pin { pin, board: board.name().to_owned() }),
     }
@@ -113,6 +113,22 @@ pub(in crate::simulated) fn address(firmware: &Firmware, spot: &str) -> Result<u
     Ok(found.address & !1)
 }
 
+/// The same of a place that a run can reach: a variable is none.
+fn code(firmware: &Firmware, spot: &str) -> Result<u32, Error> {
+    let address = address(firmware, spot)?;
+    // A number is what it is: code may have been copied there.
+    let Ok(found) = firmware.symbol(spot) else { return Ok(address) };
+    let is_code = found.function.is_some() || firmware.has_code_at(found.address);
+    match firmware.data_symbol_at(found.address).filter(|_| !is_code) {
+        Some(_) => Err(Error::Symbol(format!(
+            "{spot} is a variable, at {:#010x}, which no run reaches: name code, such as the \
+             function that changes it",
+            found.address
+        ))),
+        None => Ok(address),
+    }
+}
+
 /// Arrivals at a marked symbol.
 pub(in crate::simulated) struct Arrivals {
     pub name: String,
@@ -140,7 +156,7 @@ pub(super) fn marks(
             && upper[2..].bytes().all(|b| b.is_ascii_digit());
         match pin {
             Some(id) => pins.push((upper, id)),
-            None => match address(firmware, name) {
+            None => match code(firmware, name) {
                 Ok(address) => {
                     arrivals.push(Arrivals {
                         name: name.clone(),

@@ -87,10 +87,26 @@ fn a_window_that_never_opens_is_reported() {
     assert_reported(&ran.stdout, &["--from 0x08000f00 was never reached, so nothing was measured"]);
 }
 
+/// A run would go on to its limit and find that it was never there.
+#[test]
+fn a_variable_is_no_place() {
+    let firmware = prebuilt("pairs-inlined");
+    for option in ["--until", "--mark", "--from"] {
+        let ran = strobe(&["run", &firmware, option, "samples"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (64, ""), "{option}: {}", ran.stderr);
+        let text = "samples is a variable, at 0x2000";
+        assert!(ran.stderr.contains(text), "{option}: {}", ran.stderr);
+    }
+}
+
 #[test]
 fn a_name_never_reached_ends_in_an_exit_code_of_its_own() {
     let report = strobe(&["run", &prebuilt("loop-0ws"), "--until", "set_mode", "--quiet"]);
     assert_eq!(report.code, 64, "an inlined function has no place of its own: {}", report.stderr);
+    let report = strobe(&["run", &prebuilt("pairs-inlined"), "--until", "scale"]);
+    assert_eq!((report.code, report.stdout.as_str()), (64, ""), "{}", report.stderr);
+    let inlined = "no symbol \"scale\" in the firmware: it was inlined everywhere, into work";
+    assert!(report.stderr.contains(inlined), "{}", report.stderr);
     let report = strobe(&["run", &prebuilt("loop-0ws"), "--until", "exit"]);
     assert_eq!(report.code, 122, "{}", report.stderr);
     assert!(report.stdout.contains("balance: "));
