@@ -80,6 +80,14 @@ pub fn of_file(error: anyhow::Error, path: &std::path::Path) -> anyhow::Error {
     }
 }
 
+/// The same failure with more to try.
+pub fn with_advice(error: anyhow::Error, advice: &str) -> anyhow::Error {
+    match error.downcast::<Failure>() {
+        Ok(Failure { code, text }) => Failure { code, text: format!("{text}\n  {advice}") }.into(),
+        Err(other) => other,
+    }
+}
+
 /// A file that is read but cannot be used.
 pub fn data(text: impl Into<String>) -> anyhow::Error {
     Failure { code: DATA, text: text.into() }.into()

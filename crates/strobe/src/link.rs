@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use strobe_decode::container::PayloadKind;
 use strobe_model::{TraceSettings, Verdict};
+use strobe_sim::board::Board;
+use strobe_source::simulated;
 use strobe_source::trace::flash::{self, Image, Observer};
 use strobe_source::trace::link::Error;
 use strobe_source::trace::links::{self, Access, Origin, Request};
@@ -18,7 +20,7 @@ use strobe_source::trace::target::{self, Target};
 use strobe_symbols::Firmware;
 
 use crate::trace_options;
-use crate::{board, capture, exit, files, input, plan};
+use crate::{board, capture, exit, files, input, plan, simulate};
 
 pub use strobe_source::trace::links::Opened;
 
@@ -154,8 +156,7 @@ pub fn open(
         Place::Simulated(name) => {
             let needed = || exit::usage("a simulated board needs its firmware: --elf FIRMWARE");
             let (path, firmware) = firmware.ok_or_else(needed)?;
-            let which = board::Which::named(name.map(str::to_owned));
-            let board = board::choose(&which, firmware)?.board;
+            let board = simulated_board(name, firmware)?;
             // The board's thread has a firmware of its own.
             Origin::Simulated(Box::new((board, input::firmware(path)?)))
         }
@@ -166,6 +167,21 @@ pub fn open(
         true => exit::usage(error.to_string()),
         false => no_link(error),
     })
+}
+
+/// What errors of boards advise is of `strobe run`.
+const BOARDS_HERE: &str = "here sim:BOARD names a board in place of --board BOARD: a name, or a \
+                           board file, which has what --memory and --svd state elsewhere";
+
+/// The simulated board of that name or for that firmware, if it can run it: what cannot begin is no
+/// source that broke off.
+fn simulated_board(name: Option<&str>, firmware: &Firmware) -> anyhow::Result<Board> {
+    let which = board::Which::named(name.map(str::to_owned));
+    let fitting = board::choose(&which, firmware).and_then(|choice| {
+        simulated::prepare(firmware, &choice.board).map_err(simulate::explain)?;
+        Ok(choice.board)
+    });
+    fitting.map_err(|error| exit::with_advice(error, BOARDS_HERE))
 }
 
 impl Options {

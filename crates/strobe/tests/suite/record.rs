@@ -388,6 +388,18 @@ fn a_probe_needs_a_chip() {
     assert!(ran.stderr.contains("--chip") || ran.stderr.contains("feature"), "{}", ran.stderr);
 }
 
+/// It is known before anything is recorded, and is the firmware's fault or the board's.
+#[test]
+fn a_simulated_board_that_cannot_run_the_firmware_leaves_no_recording() {
+    let (folder, elf) = (Folder::new(), prebuilt("generic-c-m3"));
+    let out = folder.path("none.strobe");
+    let ran = ran(command().args(["record", "sim:cortex-m0", "--elf", &elf, "-o"]).arg(&out));
+    assert_eq!(ran.code, 65, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("another core").count(), 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("here sim:BOARD names a board"), "{}", ran.stderr);
+    assert!(!out.exists(), "nothing was recorded");
+}
+
 /// The registers of the plan, on the simulated STM32F407: they make its pin speak.
 #[test]
 fn a_simulated_board_does_what_the_plan_says() {
