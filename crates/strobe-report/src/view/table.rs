@@ -29,6 +29,12 @@ const FINE: &str = "+/-";
 /// How sections with the messages of a port begin.
 const LOG: &str = "port-";
 
+/// The section of loops that wait, the longest first.
+const WAITS: &str = "waiting";
+
+/// Of loops that wait those with less than one of so many parts of the whole are left out.
+const SMALL: f64 = 1000.0;
+
 /// How sections end whose columns add up to a difference.
 const PARTS: &str = "-causes";
 
@@ -55,7 +61,7 @@ impl View for Rows<'_> {
         }
         heading(&self.section.title, page.options, out)?;
         let rows = self.table.len();
-        let shown = if page.selection.top == 0 { rows } else { rows.min(MOST_ROWS) };
+        let shown = if page.selection.top == 0 { rows } else { self.worth_showing() };
         if rows > MOST_EQUAL && page.selection.top != 0 && is_all_equal(self.table) {
             let all = counted(rows as u64, "row");
             let same = format!("the same in both; --top 0 shows all {all}");
@@ -76,7 +82,7 @@ impl View for Rows<'_> {
         layout.write(page.options.style, out)?;
         if shown < rows {
             let which = if is_log { "earlier row" } else { "more row" };
-            let more = counted((rows - shown) as u64, which);
+            let more = counted((rows - shown) as u64, which) + &self.left_out(shown);
             item("", &format!("and {more}; --top 0 shows all"), Paint::Faint, page.options, out)?;
         }
         let is_shown = |title: &String| {
@@ -107,6 +113,36 @@ impl View for Rows<'_> {
 }
 
 impl Rows<'_> {
+    /// The rows to show where not all are asked for.
+    fn worth_showing(&self) -> usize {
+        let rows = self.table.len();
+        let small = || {
+            let (column, whole) = self.whole()?;
+            let is_small =
+                |cell: &Cell| cell.number().is_some_and(|n| n.as_f64() * SMALL < whole.as_f64());
+            column.cells.iter().position(is_small)
+        };
+        // One is better than none, however small they are.
+        let large = small().map_or(rows, |first| first.max(1));
+        large.min(rows).min(MOST_ROWS)
+    }
+
+    /// The cycles of loops that wait, and of what they are shares.
+    fn whole(&self) -> Option<(&Column, Number)> {
+        let mut columns = self.table.columns.iter().filter(|_| self.section.id == WAITS);
+        columns.find_map(|column| Some((column, column.whole?)))
+    }
+
+    /// What rows from there on sum up to, if that is known to matter.
+    fn left_out(&self, from: usize) -> String {
+        let Some((column, _)) = self.whole() else { return String::new() };
+        let cells = column.cells.iter().skip(from);
+        let mark =
+            if cells.clone().any(|cell| matches!(cell, Cell::Figure { .. })) { "~" } else { "" };
+        let sum: f64 = cells.filter_map(Cell::number).map(Number::as_f64).sum();
+        format!(" with {mark}{} in all", counted(sum as u64, "cycle"))
+    }
+
     /// The first rows and the footer.
     fn layout(&self, columns: &[Shape], range: Range<usize>) -> Layout {
         let mut layout = columns.iter().fold(Layout::new().narrowing(), |layout, column| {
@@ -649,5 +685,33 @@ mod tests {
         let line = "  all, of columns without room: more calls in cycles 1,200\n";
         assert!(shown("profile-causes").contains(line), "{}", shown("profile-causes"));
         assert!(!shown("profile-others").contains("without room"));
+    }
+
+    /// Short waits have their sum, and a row each where all rows are asked for.
+    #[test]
+    fn short_waits_are_left_out_and_counted() {
+        let mut table = Table::new(vec![
+            Column::figure("cycles", "cycles", Unit::CYCLES).of(1_000_000u64),
+            Column::text("place", "place"),
+        ]);
+        let bounds = Trust::Modelled { low: 400u64.into(), high: 600u64.into(), why: None };
+        let about = Cell::Figure { value: Some(500u64.into()), trust: bounds };
+        table.row([600_000u64.into(), "main".into()]);
+        table.row([999u64.into(), "pll_ready".into()]);
+        table.row([about, "uart_put".into()]);
+        let shown = |id: &str, top: usize| {
+            let mut run = crate::samples::measurements::simulated();
+            run.push(id, "loops", strobe_model::measurement::Content::Table(table.clone()));
+            let style = crate::Style { colour: false, width: 80 };
+            let (mut out, options) = (Vec::new(), crate::Options { style, quiet: false });
+            let selection = super::super::Selection { top, ..Default::default() };
+            super::super::measurement(&run, &selection, &options, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let (few, all) = (shown(WAITS, 20), shown(WAITS, 0));
+        let line = "  and 2 more rows with ~1,499 cycles in all; --top 0 shows all\n";
+        assert!(few.contains(line) && !few.contains("uart_put"), "{few}");
+        assert!(!all.contains("more rows with") && all.contains("uart_put"), "{all}");
+        assert!(shown("others", 20).contains("uart_put"), "only waits are left out");
     }
 }

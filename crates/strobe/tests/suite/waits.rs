@@ -4,8 +4,7 @@
 use strobe_model::measurement::{Cell, Measurement};
 use strobe_synth::{ElfBuilder, Symbol};
 
-use crate::common::figures;
-use crate::common::measured;
+use crate::common::{figures, measured, prebuilt, strobe};
 
 /// Where code begins behind the vectors.
 const CODE: u32 = 0xc0;
@@ -383,4 +382,19 @@ fn a_delay_that_counts_what_is_left_is_a_wait() {
     assert_ne!(found[0].0, "nothing: it counts");
     // Twenty times ten ticks.
     assert!((204_000..205_500).contains(&found[0].1), "{found:?}");
+}
+
+/// Start-up waits for the clock, for a thousandth of the run or less.
+#[test]
+fn measurements_have_all_loops_and_reports_those_that_matter() {
+    let path = prebuilt("hello-uart");
+    let (_, measurement) = measured(&["run", &path]);
+    let found = waits(&measurement);
+    assert!(found.len() > 2, "{found:?}");
+    let sum: u64 = found.iter().map(|(_, cycles)| cycles).sum();
+    assert_eq!(figures::total(&measurement, "waiting"), sum);
+    let few = strobe(&["run", &path, "--fields", "waiting", "--quiet"]).stdout;
+    assert!(few.contains("more row") && few.contains("--top 0 shows all"), "{few}");
+    let all = strobe(&["run", &path, "--fields", "waiting", "--quiet", "--top", "0"]).stdout;
+    assert!(!all.contains("more row"), "{all}");
 }

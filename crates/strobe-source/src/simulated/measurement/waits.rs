@@ -1,13 +1,9 @@
 //! Busy waiting apart from work.
 
 use strobe_model::measurement::{Column, Content, Quantity, Section, Table, Unit};
-use strobe_model::number::{counted, grouped};
 use strobe_model::{Bounds, Record, Wait};
 
 use super::{Model, section};
-
-/// Waits with less than one cycle of so many have no row of their own, unless all are so small.
-const SMALL: u64 = 1000;
 
 /// Cycles of all waits.
 pub(super) fn cycles(record: &Record) -> Option<Bounds> {
@@ -26,20 +22,19 @@ pub(super) fn total(record: &Record, model: &Model) -> Option<Quantity> {
     })
 }
 
-/// What the core waited for, and where.
+/// What the core waited for, and where, the longest first.
 pub(super) fn table(record: &Record, model: &Model) -> Option<Section> {
+    if record.waits.is_empty() {
+        return None;
+    }
     let all = record.totals.cycles.likely;
-    let is_small = |wait: &&Wait| wait.cycles.likely.saturating_mul(SMALL) < all;
-    // Those with most cycles come first.
-    let shown = record.waits.iter().take_while(|wait| !is_small(wait)).count().max(1);
-    let (shown, others) = record.waits.split_at_checked(shown)?;
     let mut table = Table::new(vec![
         Column::figure("cycles", "cycles", Unit::CYCLES).of(all),
         Column::figure("rounds", "rounds", Unit::COUNT).worth(2),
         Column::text("waits-for", "waits for"),
         Column::text("place", "place"),
     ]);
-    for wait in shown {
+    for wait in &record.waits {
         let cycles = match wait.cycles.is_exact() {
             true => model.cell(wait.cycles.likely),
             false => model.bounded(wait.cycles, Unit::CYCLES).into(),
@@ -49,24 +44,7 @@ pub(super) fn table(record: &Record, model: &Model) -> Option<Section> {
     }
     let title = "waiting: loops that do nothing but wait for something or count, without sleep; \
                  with functions that they call to look";
-    let mut section = section("waiting", title, Content::Table(table));
-    section.notes.extend(further(others));
-    Some(section)
-}
-
-/// What has no row.
-fn further(others: &[Wait]) -> Option<String> {
-    let sum = others.iter().fold(Bounds::default(), |sum, wait| sum + wait.cycles);
-    let mark = if sum.is_exact() { "" } else { "~" };
-    let sum = counted(sum.likely, "cycle");
-    match others.len() {
-        0 => None,
-        1 => Some(format!("A further loop waited for {mark}{sum}.")),
-        n => {
-            let n = grouped(n as u64);
-            Some(format!("Further {n} loops waited for {mark}{sum} together."))
-        }
-    }
+    Some(section("waiting", title, Content::Table(table)))
 }
 
 /// What helps instead of a better algorithm, if much of the run is waits.
