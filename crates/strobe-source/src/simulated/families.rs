@@ -40,6 +40,8 @@ const BLOCK: u32 = 0x400;
 const MOST_PINS: i32 = 3;
 /// What a clock block counts, for or against a family.
 const CLOCK: i32 = 2;
+/// As much as can speak for a family: enough to doubt what the build states.
+const CLEAR: i32 = CLOCK + MOST_PINS;
 
 impl Family {
     fn is_clock(&self, at: u32) -> bool {
@@ -80,12 +82,30 @@ impl Family {
     }
 }
 
-/// The families for which most speaks, of those with cores of this architecture; several where
-/// their addresses are the same.
-pub(super) fn likely(
-    constants: &BTreeMap<u32, u32>,
-    architecture: Option<&str>,
-) -> Vec<&'static Family> {
+/// What a firmware is likely for.
+#[derive(Debug)]
+pub(super) struct Likely {
+    /// Several where their addresses are the same.
+    pub families: Vec<&'static Family>,
+    /// Whether their cores are older than the one that the build names.
+    pub is_older: bool,
+}
+
+/// The families for which most speaks: of those with cores of this architecture, or, where clearly
+/// more speaks for them, of those with the Cortex-M3, for which builds may name the Cortex-M4.
+pub(super) fn likely(constants: &BTreeMap<u32, u32>, architecture: Option<&str>) -> Likely {
+    let (score, families) = best(constants, architecture);
+    if architecture == Some("ARMv7E-M") {
+        let (of_older, older) = best(constants, Some("ARMv7"));
+        if of_older >= CLEAR && of_older >= score + CLOCK {
+            return Likely { families: older, is_older: true };
+        }
+    }
+    Likely { families, is_older: false }
+}
+
+/// How much speaks for the families of this architecture for which most does, and these.
+fn best(constants: &BTreeMap<u32, u32>, architecture: Option<&str>) -> (i32, Vec<&'static Family>) {
     let runs = |family: &&Family| match architecture {
         Some("ARMv6S-M") => family.cores.iter().any(|core| core == "ARMv6-M"),
         Some(architecture) => family.cores.iter().any(|core| core == architecture),
@@ -93,8 +113,8 @@ pub(super) fn likely(
     };
     let scored = ALL.iter().filter(runs).filter_map(|f| Some((f.score(constants)?, f)));
     let scored: Vec<_> = scored.filter(|(score, _)| *score > CLOCK).collect();
-    let best = scored.iter().map(|(score, _)| *score).max();
-    scored.into_iter().filter(|(score, _)| Some(*score) == best).map(|(_, f)| f).collect()
+    let best = scored.iter().map(|(score, _)| *score).max().unwrap_or(0);
+    (best, scored.into_iter().filter(|(score, _)| *score == best).map(|(_, f)| f).collect())
 }
 
 #[cfg(test)]
@@ -103,7 +123,7 @@ mod tests {
 
     fn names(addresses: &[u32], architecture: &str) -> Vec<&'static str> {
         let constants = addresses.iter().map(|&at| (at, 0)).collect();
-        likely(&constants, Some(architecture)).iter().map(|f| f.name.as_str()).collect()
+        likely(&constants, Some(architecture)).families.iter().map(|f| f.name.as_str()).collect()
     }
 
     #[test]
@@ -139,6 +159,17 @@ mod tests {
         assert_eq!(names(&lpc, "ARMv6S-M"), ["LPC11xx"]);
         let rp2040 = [0x4000_8000, 0x4000_c000, 0x4001_4000, 0x4001_c000, 0xd000_0010];
         assert_eq!(names(&rp2040, "ARMv6S-M"), ["RP2040"]);
+    }
+
+    /// Builds of a line of chips may name its newest core for all; few addresses do not show that.
+    #[test]
+    fn a_cortex_m3_is_recognised_behind_the_name_of_an_m4() {
+        let f1 = [0x4002_1000, 0x4001_0800, 0x4001_0c00, 0x4001_1000, 0x4001_3800];
+        assert_eq!(names(&f1, "ARMv7E-M"), ["STM32F1"]);
+        assert_eq!(names(&f1[..3], "ARMv7E-M"), [""; 0]);
+        // An F4's port E, two serial ports and ADC are where an F1 has clocks and pins.
+        let f4 = [0x4002_3830, 0x4002_0000, 0x4002_1000, 0x4001_1000, 0x4001_1400, 0x4001_2000];
+        assert_eq!(names(&f4, "ARMv7E-M"), ["STM32F4", "STM32F7"]);
     }
 
     #[test]

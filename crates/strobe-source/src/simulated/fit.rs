@@ -6,16 +6,18 @@
 //! obeyed as far as its core runs the code at all; what does not fit is then a warning.
 
 mod avr;
+mod older;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
+use strobe_sim::cortexm::Architecture;
 use strobe_symbols::{Firmware, Machine};
 
 use super::advice::{self, Fit};
-use super::families::{self, Family};
+use super::families::{self, Family, Likely};
 use strobe_model::number::counted;
 
 /// With fewer blocks of registers, what is missing may be chance.
@@ -44,6 +46,10 @@ struct Evidence {
     /// First register of each block that code names, with what there is of its instruction.
     blocks: Vec<u32>,
     families: Vec<&'static Family>,
+    /// Whether these have the Cortex-M3, although the build names the Cortex-M4.
+    is_older: bool,
+    /// The first instruction that these lack then, if there is one.
+    lacking: Option<u32>,
 }
 
 impl Evidence {
@@ -51,7 +57,7 @@ impl Evidence {
         let constants = firmware.constants();
         let target = firmware.build_target();
         let architecture = target.and_then(|target| target.architecture);
-        let mut families = families::likely(&constants, architecture);
+        let Likely { mut families, is_older } = families::likely(&constants, architecture);
         // Several differ by nothing but the core, whose name the compiler may have written.
         let named = target.and_then(|target| target.cpu_name.as_deref()).unwrap_or_default();
         if families.iter().any(|family| family.core.eq_ignore_ascii_case(named)) {
@@ -63,6 +69,8 @@ impl Evidence {
             lowest: programmed.map(|s| s.load_address.0).min().unwrap_or(0),
             blocks: blocks(&constants),
             families,
+            is_older,
+            lacking: is_older.then(|| older::first_lacking(firmware, Architecture::V7M)).flatten(),
         }
     }
 
@@ -178,8 +186,12 @@ fn usual(evidence: &Evidence) -> Result<(&'static str, String), String> {
 
 /// The board that has most of the peripherals, if any has enough.
 fn best(firmware: &Firmware, evidence: &Evidence) -> Option<(&'static str, String)> {
+    if evidence.lacking.is_some() {
+        return None;
+    }
     let mut found: Option<(usize, &'static str)> = None;
-    for (name, bus) in advice::holding(firmware, Fit::Exact) {
+    let least = if evidence.is_older { Fit::Less } else { Fit::Exact };
+    for (name, bus) in advice::holding(firmware, least) {
         let missing = evidence.missing(&bus).len();
         let known = evidence.of_family(&bus) || evidence.families.is_empty();
         let enough = evidence.blocks.len() >= LEAST_BLOCKS && 2 * missing < evidence.blocks.len();
@@ -190,10 +202,11 @@ fn best(firmware: &Firmware, evidence: &Evidence) -> Option<(&'static str, Strin
     }
     let (missing, name) = found?;
     let all = evidence.blocks.len();
+    let built = evidence.built_for();
+    let code = if evidence.is_older { ", which its code does without" } else { "" };
     let why = format!(
-        "for {}, and {} of the {all} blocks of peripheral registers that its code \
-                       names are on that board",
-        evidence.built_for(),
+        "for {built}{code}, and {} of the {all} blocks of peripheral registers that its code names \
+         are on that board",
         all - missing
     );
     Some((name, why))
@@ -218,19 +231,27 @@ fn refusal(firmware: &Firmware, evidence: &Evidence) -> String {
         }
         likely => format!("; by its clock and pin registers it is for {likely}"),
     };
-    let family = evidence.families.iter().find_map(|family| board_of(family));
-    let with_memory = family.map(|name| {
-        format!(
-            "\n  board {name} has its peripherals but not its memories: --board {name} \
-             --memory flash=ADDRESS:SIZE,ram=ADDRESS:SIZE"
-        )
-    });
     known
-        + &with_memory.unwrap_or_default()
+        + &near(evidence).unwrap_or_default()
         + "\n  go on with its core and memories alone: --memory \
            flash=ADDRESS:SIZE,ram=ADDRESS:SIZE and the chip's --svd FILE\
            \n  or with a board file of your own: strobe boards --new FILE.svd writes one, --board \
            FILE.toml runs it"
+}
+
+/// The board that has the firmware's peripherals, and what it lacks.
+fn near(evidence: &Evidence) -> Option<String> {
+    let name = evidence.families.iter().find_map(|family| board_of(family))?;
+    Some(match evidence.lacking {
+        Some(at) => format!(
+            "\n  board {name} has its peripherals, but its core lacks the instruction at \
+             {at:#010x}: build for that core, or --board {name} runs it until there"
+        ),
+        None => format!(
+            "\n  board {name} has its peripherals but not its memories: --board {name} \
+             --memory flash=ADDRESS:SIZE,ram=ADDRESS:SIZE"
+        ),
+    })
 }
 
 /// Where a firmware is programmed to, and where it has data beside that.

@@ -106,6 +106,25 @@ fn firmware_goes_to_the_board_that_its_evidence_shows() {
     }
 }
 
+/// Makefiles of a line of chips may name its Cortex-M4 for all: the peripherals show which it is.
+#[test]
+fn a_cortex_m3_that_was_built_as_an_m4_goes_to_a_board_of_its_own() {
+    let f100 = [0x4002_1000, 0x4001_0800, 0x4001_0c00, 0x4001_1000, 0x4001_3800, 0x4000_7000];
+    let (board, texts) = case(FLASH, V7EM, &f100, 0).board(&[]);
+    assert!(board.starts_with("stm32f103"), "{board}: {texts:?}");
+    let why = "for ARMv7E-M, which its code does without";
+    assert!(texts.iter().any(|text| text.contains(why)), "{texts:?}");
+    // sel r4, r4, ip, which a Cortex-M3 does not have; bx lr.
+    let code = [0xa4, 0xfa, 0x8c, 0xf4, 0x70, 0x47, 0x00, 0xbf];
+    let mut image = image(FLASH, V7EM, &f100, 0, 0x2000_1000);
+    image.code(FLASH + 0x1000, &code);
+    let ran = Case::new(&image.build()).run(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);
+    for words in ["STM32F1 (Cortex-M3)", "lacks the instruction at 0x08001000"] {
+        assert!(ran.stderr.contains(words), "no {words:?} in {}", ran.stderr);
+    }
+}
+
 #[test]
 fn firmware_for_no_board_is_refused_with_what_is_known_and_the_way_on() {
     let way_on = ["--memory flash=", "--svd", "strobe boards --new"];
