@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use strobe_model::{AddressSample, Bounds, Cause, Wait};
 use strobe_sim::bus::Bus;
-use strobe_symbols::{Firmware, Instruction};
+use strobe_symbols::{Firmware, Instruction, Machine};
 
 use super::Error;
 use super::drive::address;
@@ -219,6 +219,11 @@ const CYCLE_COUNTER: u32 = 0xe000_1004;
 const SYSTICK_FLAG: u32 = 0xe000_e010;
 const SYSTICK_COUNTER: u32 = 0xe000_e018;
 
+/// The ITM's stimulus ports (DDI 0403, C1.7), with which the system's registers begin, and where
+/// those of peripherals are (B3.1).
+const ITM_PORTS: Range<u32> = 0xe000_0000..0xe000_0080;
+const PERIPHERALS: Range<u32> = 0x4000_0000..0x6000_0000;
+
 /// A place's name, and which of several it comes as.
 fn place(firmware: &Firmware, bus: &Bus, at: u32) -> Option<(u8, String)> {
     let counter = match at {
@@ -233,8 +238,13 @@ fn place(firmware: &Firmware, bus: &Bus, at: u32) -> Option<(u8, String)> {
     if let Some(variable) = firmware.data_symbol_at(at) {
         return Some((1, format!("variable {}", variable.name)));
     }
+    if ITM_PORTS.contains(&at) {
+        return Some((0, format!("ITM stimulus port {}", (at - ITM_PORTS.start) / 4)));
+    }
     let register = bus.register_at(at).map(|name| format!("register {name}"));
-    let name =
-        register.or_else(|| bus.device_at(at).map(|name| format!("{name} at {at:#010x}")))?;
+    let name = register.or_else(|| bus.device_at(at).map(|name| format!("{name} at {at:#010x}")));
+    let is_register =
+        firmware.machine() == Machine::Arm && (PERIPHERALS.contains(&at) || at >= ITM_PORTS.start);
+    let name = name.or_else(|| is_register.then(|| format!("the register at {at:#010x}")))?;
     Some((0, name))
 }

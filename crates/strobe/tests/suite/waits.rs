@@ -1,7 +1,7 @@
 //! Busy waiting (table `waiting`, `run --idle`): loops whose nature is known by construction, on
 //! both cores; what works is never called a wait.
 
-use strobe_model::measurement::{Cell, Measurement};
+use strobe_model::measurement::{Cell, Measurement, Trust};
 use strobe_synth::{ElfBuilder, Symbol};
 
 use crate::common::{figures, measured, prebuilt, strobe};
@@ -23,9 +23,15 @@ fn arm(code: &[u16], other: u32, pool: &[u32]) -> Vec<u8> {
 
 /// The same with functions by their names, first bytes and bytes, the second being the handler.
 fn with_functions(code: &[u16], functions: &[(&str, u32, u32)], pool: &[u32]) -> Vec<u8> {
-    let mut words = vec![CODE | 1; CODE as usize / 4];
+    at(0, code, functions, pool)
+}
+
+/// The same in flash from `base` on.
+fn at(base: u32, code: &[u16], functions: &[(&str, u32, u32)], pool: &[u32]) -> Vec<u8> {
+    let first = base + CODE;
+    let mut words = vec![first | 1; CODE as usize / 4];
     words[0] = 0x2000_1000;
-    words[15] = (CODE + functions[1].1) | 1;
+    words[15] = (first + functions[1].1) | 1;
     let mut image: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let behind = (code.len() * 2).next_multiple_of(4);
     for (at, &half) in code.iter().enumerate() {
@@ -37,10 +43,10 @@ fn with_functions(code: &[u16], functions: &[(&str, u32, u32)], pool: &[u32]) ->
     image.resize(image.len().next_multiple_of(4), 0);
     image.extend(pool.iter().flat_map(|word| word.to_le_bytes()));
     let mut elf = ElfBuilder::new();
-    elf.entry = CODE | 1;
-    elf.code(0, &image);
+    elf.entry = first | 1;
+    elf.code(base, &image);
     for &(name, at, size) in functions {
-        elf.function(name, CODE + at, size);
+        elf.function(name, first + at, size);
     }
     let (name, value, kind) = ("ticks".into(), 0x2000_0010, 1);
     elf.symbol(Symbol { name, value, size: 4, kind, global: true, section: 0xfff1 });
@@ -219,6 +225,43 @@ fn calls_of_others_are_not_shared_out_by_their_number() {
     assert!(waiter.abs_diff(100_000 - first) <= 20, "{waiter} of {}", 100_000 - first);
 }
 
+/// Work that reads a counter so many times is no wait for it: what flash costs it stays uncertain.
+#[test]
+fn work_that_reads_a_register_keeps_its_bounds() {
+    let code = [
+        load(0, 0),
+        0x2102,
+        0x6001, // movs r1, #2; str r1, [r0]: TIM3 is clocked
+        load(0, 1),
+        load(1, 2),
+        0x62c1, // str r1, [r0, #44]: TIM3_ARR
+        0x2101,
+        0x6001, // movs r1, #1; str r1, [r0]: TIM3_CR1
+        0x2500,
+        load(4, 3), // movs r5, #0; ldr r4, =3000
+        0x6a43,
+        0x18ed, // back: ldr r3, [r0, #36]; adds r5, r3
+        0x3c01,
+        0xd1fb, // subs r4, #1; bne back
+        0xf000,
+        0xf800,
+        0xe7fe, // bl finish; finish: b .
+    ];
+    let pool = [0x4002_101c, 0x4000_0400, 4_999, 3_000];
+    let functions = [("main", 0, 32), ("finish", 32, 2)];
+    let elf = at(0x0800_0000, &code, &functions, &pool);
+    let board = ["--board", "stm32f103", "--until", "finish", "--bounds"];
+    let width = |from| {
+        let ran = run(&elf, &[&board[..], &[from]].concat());
+        match ran.total("cycles").unwrap().trust() {
+            Trust::Modelled { low, high, .. } => high.as_u64() - low.as_u64(),
+            other => panic!("{from}: {other:?}"),
+        }
+    };
+    let (runs, carried) = (width("runs"), width("carried"));
+    assert!(runs > 1_000 && carried >= runs && carried <= 2 * runs, "{runs}, {carried}");
+}
+
 /// Which register it is, only the run shows: it comes in as an argument, and two loops read it.
 #[test]
 fn two_loops_on_the_register_of_an_argument_name_it() {
@@ -384,17 +427,20 @@ fn a_delay_that_counts_what_is_left_is_a_wait() {
     assert!((204_000..205_500).contains(&found[0].1), "{found:?}");
 }
 
-/// Start-up waits for the clock, for a thousandth of the run or less.
+/// Two of its four loops wait for a thousandth of the run or less.
 #[test]
 fn measurements_have_all_loops_and_reports_those_that_matter() {
-    let path = prebuilt("hello-uart");
-    let (_, measurement) = measured(&["run", &path]);
+    let path = prebuilt("trace-itself");
+    let run = ["run", &path, "--until", "100ms"];
+    let (_, measurement) = measured(&run);
     let found = waits(&measurement);
     assert!(found.len() > 2, "{found:?}");
+    assert!(found[0].0.starts_with("ITM stimulus port "), "{found:?}");
     let sum: u64 = found.iter().map(|(_, cycles)| cycles).sum();
     assert_eq!(figures::total(&measurement, "waiting"), sum);
-    let few = strobe(&["run", &path, "--fields", "waiting", "--quiet"]).stdout;
+    let fields = ["--fields", "waiting", "--quiet"];
+    let few = strobe(&[&run[..], &fields].concat()).stdout;
     assert!(few.contains("more row") && few.contains("--top 0 shows all"), "{few}");
-    let all = strobe(&["run", &path, "--fields", "waiting", "--quiet", "--top", "0"]).stdout;
+    let all = strobe(&[&run[..], &fields, &["--top", "0"]].concat()).stdout;
     assert!(!all.contains("more row"), "{all}");
 }

@@ -418,7 +418,7 @@ impl Port for CarefulPort<'_> {
             }
         };
         let paced = self.bus.is_paced(address);
-        if paced || SCS.contains(&address) {
+        if paced || PPB.contains(&address) {
             self.bus.readers.note(self.pc, address);
         }
         if paced && self.model == Model::Likely {

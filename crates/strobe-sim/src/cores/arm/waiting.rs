@@ -58,6 +58,18 @@ struct Loop {
     first: Option<Read>,
     /// Instructions of a turn, as far as known.
     turn: u64,
+    /// What holds again if the loop goes on behind the change that it has seen.
+    undo: Option<Undo>,
+    /// Turns in a row that saw changes.
+    changed: u32,
+}
+
+/// A wait that may not have been at its end.
+#[derive(Debug, Clone, Copy)]
+struct Undo {
+    first: Read,
+    before: Drift,
+    after: Drift,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -209,7 +221,8 @@ impl<O: Observer> Machine<O> {
         let Some(at) = loops.iter().position(is) else {
             let at = self.waiting.next;
             self.waiting.next = (at + 1) % loops.len();
-            loops[at] = Loop { pc, last: Some(read), first: Some(read), turn: 0 };
+            loops[at] =
+                Loop { pc, last: Some(read), first: Some(read), turn: 0, ..Loop::default() };
             return;
         };
         let mut one = loops[at];
@@ -219,7 +232,7 @@ impl<O: Observer> Machine<O> {
         let is_turn = turn <= LONGEST_TURN && self.bus.unmodelled.changed() <= last.polled.cycle;
         if !is_turn || one.turn != 0 && turn > one.turn {
             // Another call of the same loop.
-            one.first = Some(read);
+            (one.first, one.undo, one.changed) = (Some(read), None, 0);
             self.waiting.loops[at] = one;
             return;
         }
@@ -228,15 +241,39 @@ impl<O: Observer> Machine<O> {
             one.first = Some(last);
         }
         one.turn = turn;
-        if last.polled.value != polled.value
+        let (last, read) = match one.undo.take() {
+            Some(undo) => {
+                one.first = Some(undo.first);
+                (Read { drift: undo.before, ..last }, self.went_on(pc, undo, read))
+            }
+            None => (last, read),
+        };
+        one.last = Some(read);
+        let changed = last.polled.value != polled.value;
+        one.changed = if changed { one.changed.saturating_add(1) } else { 0 };
+        if one.changed == 1
             && let Some(first) = one.first
             && let Some(drift) = self.released(first, last, read)
         {
+            let before = self.drift();
             self.wait_for(pc, Cause::DataWait, drift);
-            let read = Read { drift: self.drift(), ..read };
+            let after = self.drift();
+            one.undo = Some(Undo { first, before, after });
+            let read = Read { drift: after, ..read };
             (one.first, one.last) = (Some(read), Some(read));
         }
         self.waiting.loops[at] = one;
+    }
+
+    /// The loop has seen a change and goes on: it reads so often, or waits for another one. Its
+    /// time is its own again. Of a register that changes in each turn nobody knows here whether
+    /// the loop ends by its value; that is no wait for it.
+    fn went_on(&mut self, pc: u32, undo: Undo, read: Read) -> Read {
+        let Undo { before, after, .. } = undo;
+        let sooner = before.sooner + (read.drift.sooner - after.sooner);
+        let later = before.later + (read.drift.later - after.later);
+        self.wait_for(pc, Cause::DataWait, Drift { sooner, later, ..before });
+        Read { drift: self.drift(), ..read }
     }
 
     /// The drift of code whose loop has polled since the `first` read and has seen a change between

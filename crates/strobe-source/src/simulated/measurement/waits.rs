@@ -1,7 +1,7 @@
 //! Busy waiting apart from work.
 
 use strobe_model::measurement::{Column, Content, Quantity, Section, Table, Unit};
-use strobe_model::{Bounds, Record, Wait};
+use strobe_model::{Bounds, Record};
 
 use super::{Model, section};
 
