@@ -59,6 +59,8 @@ pub struct StackMark {
     pub low: u32,
     /// Where the stack ends, if that is known.
     pub floor: Option<u32>,
+    /// Other stacks are in the same variable, so that it may end above that.
+    pub shares: bool,
     /// Bytes from its top by the paint that the firmware has filled it with, if it has.
     pub painted: Option<u64>,
     /// The functions on it, outermost first.

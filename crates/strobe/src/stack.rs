@@ -167,6 +167,7 @@ fn measured(analysis: &Analysis<'_>, stack: &StackUse) -> Measured {
         is_main: stack.is_main,
         bytes: stack.bytes,
         size: stack.size,
+        is_most: stack.shares,
         low: stack.low,
         is_exact: true,
         chain: stack.chain.clone(),

@@ -17,6 +17,8 @@ pub struct Measured {
     pub bytes: u64,
     /// All bytes of it, where its end is known.
     pub size: Option<u64>,
+    /// The size is the most that it can be.
+    pub is_most: bool,
     /// The lowest stack pointer.
     pub low: u32,
     /// Every instruction was looked at.
@@ -120,13 +122,14 @@ fn sizes(table: &mut Table, rows: &[Option<&Measured>]) -> Vec<Finding> {
         let worst = cell("worst").cloned().unwrap_or(Cell::Empty);
         let bound = worst.number().map(|bound| bound.as_u64());
         let is_bound = matches!(worst, Cell::Figure { trust: Trust::AtMost, .. });
-        put_size(table, row, size, bound.map(|bound| (bound, is_bound)));
+        put_size(table, row, (size, measured.is_most), bound.map(|bound| (bound, is_bound)));
         // Of one that the image's size does not hold either, the image has a finding.
         let was_enough = |bound: &u64| known.is_none_or(|known| *bound <= known);
         if let Some(bound) = bound.filter(|bound| *bound > size && was_enough(bound)) {
             let text = format!(
-                "the stack of {} had {size} bytes in the run and may need {}{bound}",
+                "the stack of {} had {}{size} bytes in the run and may need {}{bound}",
                 measured.name,
+                if measured.is_most { "at most " } else { "" },
                 if is_bound { "" } else { "more than " },
             );
             findings.push(Finding::new(Severity::Warning, "stack-too-small", text));
@@ -152,15 +155,26 @@ fn size_in_run(table: &Table, row: usize, measured: &Measured) -> Option<u64> {
     }
 }
 
-/// Puts a size from the run into a row, with its margin: the worst case and whether it is a bound.
-fn put_size(table: &mut Table, row: usize, size: u64, worst: Option<(u64, bool)>) {
-    let margin = worst.and_then(|(worst, is_bound)| {
+/// Puts a size from the run into a row, and whether it is the most that it can be, with its margin:
+/// the worst case and whether it is a bound. Of two bounds there is none.
+fn put_size(
+    table: &mut Table,
+    row: usize,
+    (size, is_most): (u64, bool),
+    worst: Option<(u64, bool)>,
+) {
+    let of_most = |size: u64| match is_most {
+        true => Cell::Figure { value: Some(size.into()), trust: Trust::AtMost },
+        false => size.into(),
+    };
+    let margin = worst.filter(|(_, is_bound)| !(is_most && *is_bound));
+    let margin = margin.and_then(|(worst, is_bound)| {
         let margin = i64::try_from(size).ok()? - i64::try_from(worst).ok()?;
         let trust = if is_bound { Trust::AtLeast } else { Trust::AtMost };
         Some(Cell::Figure { value: Some(margin.into()), trust })
     });
     let cells =
-        [("size", Some(size.into())), ("margin", margin), ("source", Some("the run".into()))];
+        [("size", Some(of_most(size))), ("margin", margin), ("source", Some("the run".into()))];
     for (id, cell) in cells {
         let column = table.columns.iter_mut().find(|column| column.id == id);
         if let Some((column, cell)) = column.zip(cell) {

@@ -47,6 +47,7 @@ mod residual;
 mod run;
 mod several;
 mod special;
+mod stack_source;
 pub mod system;
 mod systick;
 pub mod timing;

@@ -155,6 +155,20 @@ pub struct Retired {
     pub jumped: bool,
 }
 
+/// How the stack pointer came to be where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Came {
+    /// Nobody knows.
+    Unknown,
+    /// By pushes, pops and sums, or with an exception's frame: it is on the stack that it was on.
+    Moved,
+    /// An instruction has set it to what a register or memory held.
+    Set {
+        /// What it was before.
+        before: u32,
+    },
+}
+
 /// The stack pointer at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StackPoint {
@@ -162,6 +176,8 @@ pub struct StackPoint {
     pub sp: u32,
     /// Which one it is.
     pub stack: Stack,
+    /// How it came to be there.
+    pub came: Came,
     /// The instruction that it was set by, or that an exception interrupted.
     pub pc: u32,
     /// Cycles since reset.
@@ -184,6 +200,16 @@ impl StackWindow {
     pub const ALL: StackWindow = StackWindow { low: 0, span: u32::MAX };
     /// None that a stack pointer, which is even, could be.
     pub const NONE: StackWindow = StackWindow { low: u32::MAX, span: 0 };
+
+    /// What is left of one that holds `sp` without what lies below an address; none if `sp` does.
+    #[must_use]
+    pub(crate) fn above(self, low: u32, sp: u32) -> StackWindow {
+        match low.checked_sub(self.low).filter(|_| self != Self::NONE) {
+            Some(_) if sp < low => Self::NONE,
+            Some(cut) => StackWindow { low, span: self.span.saturating_sub(cut) },
+            None => self,
+        }
+    }
 
     /// Whether a stack pointer lies in it.
     #[inline(always)]

@@ -7,7 +7,7 @@ use strobe_oracle::Program;
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::machine::{Machine, Stop};
-use strobe_sim::observe::calls::CallTree;
+use strobe_sim::observe::calls::{CallTree, NodeKind};
 use strobe_sim::observe::deepest::{HANDLERS, Marks};
 use strobe_sim::observe::{Observer, StackWindow};
 
@@ -157,4 +157,47 @@ fn each_stack_has_its_own_bytes_alone() {
     // Its own four words, and the frame of the exception.
     assert_eq!(of(1), Some((0x2000_0a00 - 16 - 32, 0x2000_0a00)), "the thread");
     assert_eq!(of(HANDLERS), Some((0x2000_0400 - 20, 0x2000_0400)), "handlers");
+}
+
+/// A handler puts a frame below the interrupted one's, and what that leads to gives the core to
+/// another thread: the interrupted one has been preempted, and what it runs is under what was
+/// interrupted.
+#[test]
+fn a_thread_that_a_handler_makes_switch_is_preempted() {
+    let code: [u16; 32] = [
+        0x480b, 0x21c8, 0x6041, 0x6081, // reset: r0 = SysTick; r1 = 200; RVR, CVR = r1
+        0x2107, 0x6001, 0xb510, 0xf000, 0xf800, // CSR = 7; push {r4, lr}; bl busy
+        0xbf00, 0xe7fd, // busy: nop; b busy
+        0xb088, 0x4806, 0x9006, // tick: sub sp, #32; ldr r0, =after; str r0, [sp, #24]
+        0x2001, 0x0600, 0x9007, 0x4770, // r0 = 1 << 24; str r0, [sp, #28]; bx lr
+        0x4904, 0x4a05, 0x468d, 0x4710, // after: r1, r2 = stack, thread; mov sp, r1; bx r2
+        0xe7fe, 0xbf00, // thread: b .
+        0xe010, 0xe000, 0x0064, 0x0000, 0x0a00, 0x2000, 0x006d, 0x0000,
+    ];
+    let functions = [(0x40, 0x52), (0x52, 0x56), (0x56, 0x64), (0x64, 0x6c), (0x6c, 0x70)];
+    let board = Board::builtin("lm3s6965evb").expect("a bundled board");
+    let mut bus: Bus = board.build().expect("a good board");
+    let mut vectors = [0u32; 16];
+    (vectors[0], vectors[1], vectors[15]) = (0x2000_1000, 0x41, 0x57);
+    let image: Vec<u8> = vectors.into_iter().flat_map(u32::to_le_bytes).collect();
+    let code = code.into_iter().flat_map(u16::to_le_bytes);
+    bus.load(0, &image.into_iter().chain(code).collect::<Vec<u8>>()).expect("it fits");
+    let mut tree = CallTree::new(&bus, &functions);
+    tree.marks = Some(Marks::default());
+    let mut machine = Machine::new(&board, bus, tree).expect("a core");
+    machine.reset().expect("a vector table");
+    let (pc, sp) = (machine.pc(), machine.sp());
+    machine.observer_mut().start(pc, sp);
+    machine.run(300, &AtomicBool::new(false));
+    let tree = machine.observer();
+    let runs = tree.schedule.threads();
+    assert_eq!((runs.len(), runs[0].gave_up, runs[0].preempted), (2, 0, 1));
+    let nodes = tree.nodes();
+    let after = nodes.iter().find(|node| node.kind == NodeKind::Function(3)).expect("it ran");
+    let above = &nodes[after.parent.expect("an interrupted function") as usize];
+    assert_eq!((after.diverted, above.kind), (true, NodeKind::Function(1)));
+    let marks = tree.marks.as_ref().expect("marks are kept");
+    // What was pushed, the exception's frame; the handler's own, which it left, below that.
+    let of = |thread| marks.of(thread).map(|deepest| (deepest.sp, deepest.top));
+    assert_eq!(of(0), Some((0x2000_1000 - 8 - 32 - 32, 0x2000_1000)));
 }

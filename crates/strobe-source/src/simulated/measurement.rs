@@ -252,7 +252,10 @@ fn totals(record: &Record, model: &Model, out: &mut Measurement) {
         let bytes = |n: u64| Quantity::exact(n, Unit::BYTES);
         out.push_total("deepest-stack", &format!("stack of {name}"), bytes(mark.bytes));
         if let Some(margin) = mark.margin() {
-            out.push_total("stack-margin", "unused of it", bytes(margin));
+            let trust = if mark.shares { Trust::AtMost } else { Trust::Exact };
+            if let Ok(margin) = Quantity::new(Some(margin.into()), Unit::BYTES, trust) {
+                out.push_total("stack-margin", "unused of it", margin);
+            }
         }
     }
 }

@@ -56,7 +56,11 @@ pub(super) fn warnings(
     names: &Names,
     threads: &[&str],
 ) -> Vec<Warning> {
-    let low = |thread: usize| calls.threads.all().get(thread).map_or(0, |thread| thread.low);
+    let low = |number: usize| {
+        let marked = calls.marks.as_ref().and_then(|marks| marks.of(number)).map(|mark| mark.sp);
+        let seen = calls.threads.all().get(number).map(|thread| thread.low);
+        marked.into_iter().chain(seen).min().unwrap_or(0)
+    };
     let one = |overflow: &Overflow| {
         let thread = threads.get(overflow.thread).copied().unwrap_or_default();
         let text = format!(

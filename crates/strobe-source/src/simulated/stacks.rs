@@ -35,6 +35,8 @@ pub struct StackUse {
     pub bytes: u64,
     /// All bytes of it, where its end is known.
     pub size: Option<u64>,
+    /// The size is the most that it can be: other stacks are in the same variable.
+    pub shares: bool,
     /// The lowest stack pointer.
     pub low: u32,
     /// The functions on it, outermost first.
@@ -56,6 +58,7 @@ pub(super) fn mark(firmware: &Firmware, run: &drive::Run, number: usize) -> Opti
         bytes: u64::from(top.saturating_sub(deepest.sp)),
         low: deepest.sp,
         floor,
+        shares: calls.threads.shares_its_memory(number, bus),
         // The memory of one that has ended is somebody else's.
         painted: floor
             .filter(|_| calls.threads.is_there(number, bus))
@@ -81,6 +84,7 @@ pub(super) fn of_handlers(firmware: &Firmware, run: &drive::Run) -> Option<Stack
         bytes: u64::from(deepest.top.saturating_sub(deepest.sp)),
         low: deepest.sp,
         floor: None,
+        shares: false,
         painted: None,
         chain: chain(firmware, deepest),
         at: moment(run.machine.bus(), deepest.cycle),
@@ -108,6 +112,7 @@ pub(super) fn used(firmware: &Firmware, run: &drive::Run) -> Vec<StackUse> {
             size: mark
                 .floor
                 .and_then(|floor| (mark.bytes + u64::from(mark.low)).checked_sub(floor.into())),
+            shares: mark.shares,
             low: mark.low,
             chain: mark.chain,
             cycle: mark.at.cycle,
@@ -120,6 +125,7 @@ pub(super) fn used(firmware: &Firmware, run: &drive::Run) -> Vec<StackUse> {
         is_main: false,
         bytes: mark.bytes,
         size: None,
+        shares: false,
         low: mark.low,
         chain: mark.chain,
         cycle: mark.at.cycle,
@@ -139,6 +145,9 @@ fn first(firmware: &Firmware, calls: &CallTree, thread: usize) -> Vec<Vec<u32>> 
     let mut found = Vec::new();
     for (number, node) in (0..).zip(nodes) {
         let NodeKind::Function(index) = node.kind else { continue };
+        if node.diverted {
+            continue;
+        }
         let (Some(parent), Some(start)) = (node.parent, starts.get(index as usize)) else {
             continue;
         };

@@ -103,7 +103,7 @@ impl<O: Observer> Machine<O> {
         {
             return self.fault(fault, pc).map(|()| true);
         }
-        let ipsr = self.cpu.ipsr;
+        let (ipsr, sp) = (self.cpu.ipsr, self.cpu.r[13]);
         let masked = self.masked_priority();
         let (rights, checks) = self.access_rights(pc);
         let several = self.several(insn, it);
@@ -234,7 +234,7 @@ impl<O: Observer> Machine<O> {
             let cycles = (self.now - start) as u32;
             self.observer.instruction(&Retired { pc, start, cycles, jumped });
         }
-        self.look_at_stack(pc);
+        self.look_at_stack_after(id, at, pc, sp);
         Ok(left)
     }
 

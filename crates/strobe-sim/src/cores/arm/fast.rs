@@ -132,6 +132,7 @@ impl<O: Observer> Machine<O> {
         if !self.cpu.is_privileged() || self.system.mpu.is_on() {
             return false;
         }
+        let sp = self.cpu.r[13];
         let block = &self.blocks.all[id as usize];
         match block.insns[block.body as usize] {
             Insn::Mrs { d, sysm } => {
@@ -149,8 +150,10 @@ impl<O: Observer> Machine<O> {
             _ => return false,
         }
         self.check |= self.system.nvic.best_pending().is_some();
-        let pc = self.blocks.all[id as usize].address(self.blocks.all[id as usize].body as usize);
-        self.look_at_stack(pc);
+        let block = &self.blocks.all[id as usize];
+        let at = block.body as usize;
+        let pc = block.address(at);
+        self.look_at_stack_after(id, at, pc, sp);
         true
     }
 

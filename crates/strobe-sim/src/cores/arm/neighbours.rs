@@ -93,7 +93,7 @@ fn address_registers(insn: Insn) -> [Reg; 2] {
 
 /// The register that a data-processing instruction writes, or a move of one register from the
 /// floating-point unit.
-fn result(insn: Insn) -> Reg {
+pub(super) fn result(insn: Insn) -> Reg {
     use Insn::*;
     match insn {
         LslImm { d, .. } | LsrImm { d, .. } | AsrImm { d, .. } | MovImm { d, .. } => d,

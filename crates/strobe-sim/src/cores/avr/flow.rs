@@ -5,7 +5,9 @@ use super::block::NONE;
 use super::core::Machine;
 use super::exec::End;
 use crate::kernel::observe::code::BlockId;
-use crate::kernel::observe::{Observer, Stack, StackPoint, StackWindow, Transfer, TransferKind};
+use crate::kernel::observe::{
+    Came, Observer, Stack, StackPoint, StackWindow, Transfer, TransferKind,
+};
 
 /// Instructions from a write of one byte of the stack pointer until both are in place: avr-gcc
 /// writes SPH, SREG and SPL.
@@ -183,7 +185,8 @@ impl<O: Observer> Machine<O> {
         if self.unsettled > 0 {
             return;
         }
-        self.observer.stack(StackPoint { sp, stack: Stack::Main, pc, now }, &self.bus);
+        let point = StackPoint { sp, stack: Stack::Main, came: Came::Unknown, pc, now };
+        self.observer.stack(point, &self.bus);
     }
 
     pub(super) fn report_at(&mut self, kind: TransferKind, from: u32, sp: u32, now: u64) {

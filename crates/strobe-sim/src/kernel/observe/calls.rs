@@ -9,10 +9,10 @@
 use super::counts::AddressTable;
 use super::deepest::{Deepest, HANDLERS, Marks, News};
 use super::heap::{Allocators, Entered, Open};
-use super::overflow::{self, Floor, Overflow};
+use super::overflow::{self, Overflow, Pending};
 use super::per_call::{Call, Chosen, Opened, PerCall};
 use super::schedule::{Entry, Schedule, Who};
-use super::threads::Threads;
+use super::threads::{Crossed, Landed, Threads};
 use super::{Access, Observer, StackPoint, StackWindow, Transfer, TransferKind};
 use crate::kernel::bus::Bus;
 use crate::kernel::clock::Clocks;
@@ -45,6 +45,8 @@ pub struct Node {
     pub asleep: u64,
     /// Instructions of the function itself.
     pub instructions: u64,
+    /// The return of an exception has led here, by a frame that its handler made: nothing called it.
+    pub diverted: bool,
     children: Vec<(NodeKind, u32)>,
     /// The chosen functions that are on the chain up to here.
     chosen: u64,
@@ -65,12 +67,34 @@ struct Hop {
 /// Calls that are found at once, whatever their callers; a power of two.
 const HOPS: usize = 1 << 10;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Frame {
     return_address: u32,
     sp: u32,
     /// The caller's node.
     node: u32,
+}
+
+/// Where a thread has come to, with its stack pointer somewhere new.
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    sp: u32,
+    /// The instruction that led there.
+    pc: u32,
+    /// The next one, unless an exception comes first.
+    to: Option<u32>,
+    /// It is a call.
+    calls: bool,
+}
+
+/// What a handler has had a thread run before it goes on.
+#[derive(Debug, Clone, Copy)]
+struct Diverted {
+    /// Where the frame is among the thread's.
+    depth: usize,
+    frame: Frame,
+    /// When the handler's exception became pending.
+    pended_at: u64,
 }
 
 /// A thread or a run of a handler.
@@ -83,6 +107,8 @@ struct Context {
     resume: (u32, u32),
     /// The node that a switch helper was jumped to from, while the helper runs.
     helped: Option<u32>,
+    /// Where a handler has had the thread run something else.
+    diverted: Option<Diverted>,
     opened: Opened,
     /// Calls of allocators that have not returned.
     allocating: Vec<Open>,
@@ -120,6 +146,8 @@ pub struct CallTree {
     pub threads: Threads,
     /// Stacks that went below their end.
     pub overflows: Vec<Overflow>,
+    /// Those that may have been.
+    pending: Vec<Pending>,
     /// The deepest moment of each stack, if they are to be kept.
     pub marks: Option<Marks>,
     /// The firmware's memory allocators, if their calls are to be kept.
@@ -172,6 +200,7 @@ impl CallTree {
             cut: 0,
             threads: Threads::new(),
             overflows: Vec::new(),
+            pending: Vec::new(),
             marks: None,
             heap: None,
             window: (StackWindow::NONE, 0),
@@ -331,6 +360,7 @@ impl CallTree {
             cycles: 0,
             asleep: 0,
             instructions: 0,
+            diverted: false,
             children: Vec::new(),
             chosen: above | alone,
             alone,
@@ -562,27 +592,69 @@ impl CallTree {
         } else {
             self.park(before, context);
             self.unpark(to);
+            self.confirm_overflows(to, false);
         }
         self.schedule.back_to_thread(now.cycle, now.asleep, pc, &self.threads, bus);
-        if self.running.resume != resume {
+        if to == before && self.running.resume.1 > t.sp {
+            self.divert(t);
+        } else if self.running.resume != resume {
             self.jump(t, bus);
         }
+    }
+
+    /// A handler has put a frame of its own below the interrupted one's, so that the thread runs a
+    /// function first: what was interrupted goes on after it.
+    fn divert(&mut self, t: &Transfer) {
+        let Context { frames, current, resume, .. } = &mut self.running;
+        if frames.len() >= MAX_DEPTH {
+            self.cut += 1;
+            return;
+        }
+        let frame = Frame { return_address: resume.0, sp: resume.1, node: *current };
+        let (node, depth) = (*current, frames.len());
+        frames.push(frame);
+        if let Some(pended_at) = self.schedule.asked_by_handler()
+            && self.open_diversion().is_none()
+        {
+            self.running.diverted = Some(Diverted { depth, frame, pended_at });
+        }
+        let child = self.callee(node, t.to);
+        self.nodes[child as usize].diverted = true;
+        self.entered(child);
+    }
+
+    /// When the exception became pending whose handler has had the running thread do what it does.
+    fn open_diversion(&self) -> Option<u64> {
+        let Diverted { depth, frame, pended_at } = self.running.diverted?;
+        (self.running.frames.get(depth) == Some(&frame)).then_some(pended_at)
     }
 
     /// A thread's stack pointer is where it has not been: its stack has grown, or another thread
     /// has taken over.
     #[cold]
-    fn moved(&mut self, sp: u32, pc: u32, calls: bool, now: Now, bus: &Bus) {
+    fn moved(&mut self, arrival: Arrival, now: Now, bus: &Bus) {
+        let Arrival { sp, pc, calls, to: target } = arrival;
         let before = self.threads.current();
         let to = self.threads.moved(sp, self.running.frames.is_empty(), calls, bus);
         if let Some(crossed) = self.threads.take_crossed() {
             self.note_overflow(crossed, sp, pc, now.cycle);
         }
         if to != before {
+            let asked = self.open_diversion();
+            self.running.diverted = None;
             let context = std::mem::take(&mut self.running);
             self.park(before, context);
             self.unpark(to);
-            self.schedule.by_hand(now.cycle, now.asleep, pc, &self.threads, bus);
+            let frames = self.running.frames.last();
+            let returns = frames.is_some_and(|f| Some(f.return_address) == target && f.sp == sp);
+            let is_empty = self.threads.is_empty_at(sp);
+            let is_anew = is_empty && !returns && !calls && target.is_some();
+            if is_anew {
+                self.begins_anew(now);
+            }
+            self.confirm_overflows(to, is_anew);
+            let at = (now.cycle, now.asleep, pc);
+            self.schedule.by_hand(at, asked, &self.threads, bus);
         }
     }
 
@@ -609,11 +681,33 @@ impl CallTree {
 
     /// The running thread's stack has gone below an end.
     #[cold]
-    fn note_overflow(&mut self, (floor, limit): (Floor, u32), sp: u32, pc: u32, cycle: u64) {
-        if self.overflows.len() < overflow::MOST {
-            let thread = self.threads.current();
-            let callers = self.running.frames.iter().rev().map(|f| f.return_address).collect();
-            self.overflows.push(Overflow { thread, floor, limit, sp, cycle, pc, callers });
+    fn note_overflow(&mut self, crossed: Crossed, sp: u32, pc: u32, cycle: u64) {
+        if self.overflows.len() + self.pending.len() >= overflow::MOST {
+            return;
+        }
+        let Crossed { floor, at: limit, victim } = crossed;
+        let thread = self.threads.current();
+        let callers = self.running.frames.iter().rev().map(|f| f.return_address).collect();
+        let overflow = Overflow { thread, floor, limit, sp, cycle, pc, callers };
+        match victim {
+            Some(victim) => self.pending.push(Pending { victim, overflow }),
+            None => self.overflows.push(overflow),
+        }
+    }
+
+    /// A thread has the core again: if it goes on where it stopped, what grew into its stack has
+    /// overflowed; else its memory had been given away.
+    #[inline]
+    fn confirm_overflows(&mut self, to: usize, is_anew: bool) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let goes_on = !is_anew && self.threads.landed() == Landed::WhereItStopped;
+        let (of_this, others): (Vec<_>, Vec<_>) =
+            self.pending.drain(..).partition(|pending| pending.victim == to);
+        self.pending = others;
+        if goes_on {
+            self.overflows.extend(of_this.into_iter().map(|pending| pending.overflow));
         }
     }
 
@@ -636,7 +730,8 @@ impl CallTree {
         self.charge(now);
         self.schedule.glance(t.now, &self.threads, bus);
         if self.threads.is_elsewhere(t.sp) {
-            self.moved(t.sp, t.from, calls, now, bus);
+            let arrival = Arrival { sp: t.sp, pc: t.from, to: Some(t.to), calls };
+            self.moved(arrival, now, bus);
         }
     }
 
@@ -664,7 +759,8 @@ impl CallTree {
                 // Between two stacks, in the middle of a switch by hand?
                 let from_thread = self.interrupted.is_empty() && after.is_none();
                 if from_thread && self.threads.is_elsewhere(interrupted_sp) {
-                    self.moved(interrupted_sp, t.from, false, left, bus);
+                    let (sp, pc) = (interrupted_sp, t.from);
+                    self.moved(Arrival { sp, pc, to: None, calls: false }, left, bus);
                 }
                 self.exception_entry(t, exception, interrupted_sp, after);
                 let (from, asleep) = (t.from, t.asleep);
@@ -701,6 +797,16 @@ impl CallTree {
             self.nodes[root as usize].calls = 1;
             Context { root, current: root, ..Context::default() }
         });
+    }
+
+    /// Another thread has been given the stack of one that has ended: its calls will not return.
+    fn begins_anew(&mut self, now: Now) {
+        if let Some(heap) = &mut self.heap {
+            heap.abandoned(0, now.cycle, &mut self.running.allocating);
+        }
+        self.chosen.cut(&mut self.running.opened);
+        self.running.frames.clear();
+        self.running.current = self.running.root;
     }
 
     /// From reset again: no call is open, no handler runs.
@@ -773,6 +879,9 @@ impl Observer for CallTree {
 
     fn stack(&mut self, point: StackPoint, bus: &Bus) {
         let in_handler = !self.interrupted.is_empty();
+        if !in_handler {
+            self.threads.came(point.came, point.sp);
+        }
         let Some(marks) = &mut self.marks else { return };
         let owner = marks.owner(&point, self.threads.current(), in_handler);
         // Between two stacks, in the middle of a switch, the next transfer decides.
@@ -789,7 +898,8 @@ impl Observer for CallTree {
             self.mark(owner, news, &point, bus);
         }
         if let Some(marks) = &self.marks {
-            let known = marks.window(owner, point.sp);
+            let shared = self.threads.shared_below(owner);
+            let known = marks.window(owner, point.sp).above(shared, point.sp);
             let foreign = match owner {
                 HANDLERS => StackWindow::NONE,
                 _ => self.threads.far_below(owner),

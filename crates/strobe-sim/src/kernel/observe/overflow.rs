@@ -45,5 +45,12 @@ pub struct Overflow {
     pub callers: Vec<u32>,
 }
 
+/// One that is an overflow only if the owner of the memory goes on where it stopped.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) victim: usize,
+    pub(super) overflow: Overflow,
+}
+
 /// Stacks reported; every thread may have one or two ends.
 pub(super) const MOST: usize = 16;

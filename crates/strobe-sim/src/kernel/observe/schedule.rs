@@ -276,11 +276,27 @@ impl Schedule {
         self.switch(asked, self.left_at, pc, threads, bus);
     }
 
-    /// From one thread to another without an exception.
-    pub(super) fn by_hand(&mut self, now: u64, asleep: u64, pc: u32, threads: &Threads, bus: &Bus) {
+    /// From one thread to another without an exception, or after one: `asked` is when that became
+    /// pending whose handler has made the thread switch.
+    pub(super) fn by_hand(
+        &mut self,
+        (now, asleep, pc): (u64, u64, u32),
+        asked: Option<u64>,
+        threads: &Threads,
+        bus: &Bus,
+    ) {
         self.settle(now, asleep);
         self.look(State::WokenAt(now), threads, bus);
-        self.switch(Asked::Itself, now, pc, threads, bus);
+        self.switch(asked.map_or(Asked::Itself, Asked::Handler), now, pc, threads, bus);
+    }
+
+    /// When the exception became pending that led to the handlers that ran last, unless the thread
+    /// asked for them itself.
+    pub(super) fn asked_by_handler(&self) -> Option<u64> {
+        match self.asked() {
+            Asked::Handler(pended_at) => Some(pended_at),
+            Asked::Itself => None,
+        }
     }
 
     /// From reset again.

@@ -5,12 +5,18 @@
 //! stack it is in, or to a new one. Where a [`Layout`] is known, the operating system's own note of
 //! who runs decides instead, and gives names.
 //!
+//! Where the core shows how the stack pointer moved, that decides first ([`moves`]): pushes and sums
+//! stay on one stack, and a value from elsewhere is where another one begins or goes on.
+//!
 //! The stack pointer changes hands at an exception's return or, where threads switch by hand,
 //! between two instructions; the second is noticed at the next call, return or jump. Only stacks
 //! count, so it makes no difference whether threads use the main or the process stack pointer.
 
+mod moves;
+
 use std::collections::HashMap;
 
+use self::moves::{By, Set};
 use super::StackWindow;
 use super::overflow::Floor;
 use super::rtos::Layout;
@@ -33,8 +39,13 @@ pub struct Thread {
     pub top: u32,
     /// Where its stack ends by the operating system, when it last began to run.
     base: Option<u32>,
-    /// The stack pointer when it was last interrupted.
+    /// The stack pointer when it was last interrupted or gave up its stack.
     parked: u32,
+    /// The highest end of another stack that lies within this one, or 0: one of them has grown into
+    /// the other, or the memory has been given to another thread.
+    overlap: u32,
+    /// The highest end of a stack below that was in use at the same time, or 0.
+    neighbour: u32,
 }
 
 /// Threads kept apart; all that begin later share one entry.
@@ -65,6 +76,30 @@ enum Judgement {
     Other,
 }
 
+/// Where a switch has gone to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Landed {
+    /// Nobody knows, or a thread that is new.
+    #[default]
+    Somewhere,
+    /// Exactly where the thread had stopped.
+    WhereItStopped,
+    /// The end of a known stack: another thread has been given it.
+    Anew,
+}
+
+/// A stack pointer below an end of its stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crossed {
+    /// The end.
+    pub floor: Floor,
+    /// Its address.
+    pub at: u32,
+    /// Whose stack begins there. It is an overflow only if that thread goes on: else the memory has
+    /// been given away.
+    pub victim: Option<usize>,
+}
+
 /// All threads seen so far.
 #[derive(Debug, Default)]
 pub struct Threads {
@@ -85,7 +120,13 @@ pub struct Threads {
     /// The stacks that went further than a floor, once each.
     noted: Vec<(usize, Floor)>,
     /// What the stack pointer has gone below with the latest move, if it has.
-    crossed: Option<(Floor, u32)>,
+    crossed: Option<Crossed>,
+    /// Where an instruction has set the stack pointer to, since the last look.
+    set: Option<Set>,
+    /// Whether the core shows how the stack pointer moves.
+    follows: bool,
+    /// Where the last switch went to.
+    landed: Landed,
     /// Threads that are not kept apart.
     pub cut: u64,
 }
@@ -119,8 +160,23 @@ impl Threads {
             let floors = self.floors.iter().filter_map(|floor| floor.address(bus));
             floors.filter(|floor| thread == 0 && *floor < known.top).max()
         };
-        let around = || Some(self.areas[self.area(known.top)?].0);
+        let around = || Some(self.areas[self.area(known.top)?].0.max(known.neighbour));
         base.filter(|base| *base < known.top).or_else(from_reset).or_else(around)
+    }
+
+    /// Whether a stack has at most the size that its [floor](Threads::floor) gives it: others are in
+    /// the same variable, and only where they end is known.
+    pub fn shares_its_memory(&self, thread: usize, bus: &Bus) -> bool {
+        let Some(known) = self.all.get(thread) else { return false };
+        let around = self.area(known.top).map(|area| self.areas[area].0);
+        let is_there = |(number, other): (usize, &Thread)| {
+            number != thread && other.top != 0 && self.area(other.top) == self.area(known.top)
+        };
+        let floor = self.floor(thread, bus);
+        around.is_some()
+            && known.base.is_none()
+            && (floor == around || floor == Some(known.neighbour))
+            && self.all.iter().enumerate().any(is_there)
     }
 
     /// Whether a thread is still there by the operating system: its structure has its number and
@@ -136,14 +192,14 @@ impl Threads {
 
     /// The floor that the running thread's stack, whose pointer is `sp` now, is below, and its
     /// address, if this is the first time.
-    pub(super) fn crosses(&mut self, sp: u32, bus: &Bus) -> Option<(Floor, u32)> {
-        self.overflows(sp, bus);
+    pub(super) fn crosses(&mut self, sp: u32, bus: &Bus) -> Option<Crossed> {
+        self.overflows(sp, self.by(), bus);
         self.take_crossed()
     }
 
     /// The floor that the running thread's stack went below with the latest [move](Threads::moved)
     /// and its address, if it did so for the first time.
-    pub fn take_crossed(&mut self) -> Option<(Floor, u32)> {
+    pub fn take_crossed(&mut self) -> Option<Crossed> {
         self.crossed.take()
     }
 
@@ -193,7 +249,7 @@ impl Threads {
 
     /// The code from reset begins (again) with this stack pointer.
     pub fn reset(&mut self, sp: u32) {
-        self.current = 0;
+        (self.current, self.set) = (0, None);
         let first = &mut self.all[0];
         (first.low, first.top) =
             if first.top == 0 { (sp, sp) } else { (first.low.min(sp), first.top.max(sp)) };
@@ -220,8 +276,8 @@ impl Threads {
         if sp == self.all[self.current].parked {
             self.watch();
         } else {
-            let to = self.find(sp, bus);
-            self.switch(to, sp, bus);
+            let to = self.find(sp, By::Unknown, bus);
+            self.switch(to, sp, By::Unknown, bus);
         }
         self.current
     }
@@ -231,15 +287,21 @@ impl Threads {
     /// far, so that its stack may just be being set up; `calls`, that it is about to call,
     /// which no code does that has only just taken over another stack.
     pub fn moved(&mut self, sp: u32, fresh: bool, calls: bool, bus: &Bus) -> usize {
-        let overflows = calls && !fresh && self.overflows(sp, bus);
+        let by = self.by();
+        self.set = None;
+        let stays = !matches!(by, By::Set(_)) && calls && !fresh;
+        let overflows = stays && self.overflows(sp, by, bus);
         let thread = &self.all[self.current];
-        let judgement = if overflows { Judgement::Grown } else { self.judge(sp, fresh, bus) };
+        let judgement = if overflows { Judgement::Grown } else { self.judge(sp, by, fresh, bus) };
         match judgement {
             Judgement::Grown => self.reach(thread.low.min(sp), thread.top.max(sp)),
             Judgement::SetUp => self.reach(sp, sp),
             Judgement::Other => {
-                let to = self.find(sp, bus);
-                self.switch(to, sp, bus);
+                let to = self.find(sp, by, bus);
+                if let By::Set(set) = by {
+                    self.all[self.current].parked = set.before;
+                }
+                self.switch(to, sp, by, bus);
             }
         }
         self.current
@@ -247,19 +309,25 @@ impl Threads {
 
     /// Whether the running thread's stack has grown to below one of its floors, which is noted the
     /// first time.
-    fn overflows(&mut self, sp: u32, bus: &Bus) -> bool {
+    fn overflows(&mut self, sp: u32, by: By, bus: &Bus) -> bool {
         let (current, thread) = (self.current, &self.all[self.current]);
         let layout = self.layout.as_ref();
         let running = layout.and_then(|layout| layout.running(bus));
-        let is_growth = self.is_growth(sp) || self.is_beyond_its_end(sp, bus);
+        let is_growth = match by {
+            By::Steps => true,
+            By::Set(_) => false,
+            By::Unknown => self.is_growth(sp) || self.is_beyond_its_end(sp, bus),
+        };
         if running.is_some() && running != thread.structure || !is_growth {
             return false;
         }
         let base = thread.structure.and_then(|own| layout?.stack(own, bus)).map(Floor::At);
-        let floors = match (&base, current) {
-            (Some(base), _) => std::slice::from_ref(base),
-            (None, 0) => self.floors.as_slice(),
-            (None, _) => return false,
+        let around = self.around(current).filter(|_| by == By::Steps).map(Floor::At);
+        let floors = match (&base, current, &around) {
+            (Some(base), ..) => std::slice::from_ref(base),
+            (None, 0, _) => self.floors.as_slice(),
+            (None, _, Some(around)) => std::slice::from_ref(around),
+            (None, _, None) => &[],
         };
         let mut any = false;
         for floor in floors {
@@ -269,8 +337,11 @@ impl Threads {
             any = true;
             if !self.noted.contains(&(current, *floor)) {
                 self.noted.push((current, *floor));
-                self.crossed = Some((*floor, at));
+                self.crossed = Some(Crossed { floor: *floor, at, victim: None });
             }
+        }
+        if !any && by == By::Steps {
+            self.enters_another(sp);
         }
         any
     }
@@ -298,7 +369,7 @@ impl Threads {
         is_near && end.is_some_and(|end| sp < end && end < thread.top)
     }
 
-    fn judge(&self, sp: u32, fresh: bool, bus: &Bus) -> Judgement {
+    fn judge(&self, sp: u32, by: By, fresh: bool, bus: &Bus) -> Judgement {
         let thread = &self.all[self.current];
         if !fresh && self.is_beyond_its_end(sp, bus) {
             return Judgement::Grown;
@@ -306,6 +377,11 @@ impl Threads {
         if let (Some(own), Some(running)) = (thread.structure, self.running(sp, bus)) {
             let other = own != running && self.may_be_in(running, own, sp, bus);
             return if other { Judgement::Other } else { Judgement::Grown };
+        }
+        match by {
+            By::Steps => return Judgement::Grown,
+            By::Set(set) => return self.judge_set(set, fresh),
+            By::Unknown => {}
         }
         if self.owner(sp).is_some_and(|owner| owner != self.current) {
             return Judgement::Other;
@@ -326,7 +402,8 @@ impl Threads {
     /// the thread runs or, `in_handler`, is interrupted.
     pub(super) fn reaches(&self, thread: usize, sp: u32, in_handler: bool, bus: &Bus) -> bool {
         let known = &self.all[thread];
-        if known.low <= sp && sp <= known.top {
+        let is_set = !in_handler && self.set.is_some();
+        if !is_set && known.low <= sp && sp <= known.top {
             return true;
         }
         if in_handler || thread != self.current {
@@ -334,7 +411,7 @@ impl Threads {
             let is_own = self.owner(sp).is_none_or(|owner| owner == thread);
             return sp <= known.top && below <= FRAME_IN_AREA && is_own;
         }
-        self.judge(sp, false, bus) == Judgement::Grown
+        self.judge(sp, self.by(), false, bus) == Judgement::Grown
     }
 
     /// The stack pointers of a handler that [`reaches`](Self::reaches) refuses as too far below the
@@ -349,6 +426,7 @@ impl Threads {
     fn reach(&mut self, low: u32, top: u32) {
         let thread = &mut self.all[self.current];
         (thread.low, thread.top) = (low, top);
+        self.overlap();
         self.watch();
     }
 
@@ -380,10 +458,15 @@ impl Threads {
     }
 
     /// The thread with this stack pointer; a new one if there is none.
-    fn find(&mut self, sp: u32, bus: &Bus) -> usize {
-        let parked = self.all.iter().rposition(|thread| thread.parked == sp);
+    fn find(&mut self, sp: u32, by: By, bus: &Bus) -> usize {
+        let begins = by.begins(sp);
+        let parked = self.all.iter().rposition(|thread| thread.parked == begins);
         let Some(structure) = self.running(sp, bus) else {
-            return parked.or_else(|| self.owner(sp)).unwrap_or_else(|| self.add(sp, None));
+            let owner = || match by {
+                By::Set(set) => self.owner_of(set.to),
+                _ => self.owner(sp),
+            };
+            return parked.or_else(owner).unwrap_or_else(|| self.add(sp, None));
         };
         if let Some(&known) = self.by_structure.get(&structure) {
             let thread = &self.all[known];
@@ -433,7 +516,8 @@ impl Threads {
         at
     }
 
-    fn switch(&mut self, to: usize, sp: u32, bus: &Bus) {
+    fn switch(&mut self, to: usize, sp: u32, by: By, bus: &Bus) {
+        self.land(to, sp, by);
         self.current = to;
         let is_rest = self.cut > 0 && to + 1 == self.all.len();
         let thread = &mut self.all[to];
@@ -455,7 +539,8 @@ impl Threads {
 
     fn watch(&mut self) {
         let thread = &self.all[self.current];
-        (self.low, self.span) = (thread.low, thread.top.wrapping_sub(thread.low));
+        let low = thread.low.max(thread.overlap);
+        (self.low, self.span) = (low, thread.top.wrapping_sub(low));
     }
 
     /// The thread in whose stack this is.

@@ -156,6 +156,18 @@ pub(super) fn deepest(record: &Record) -> Option<(&str, &StackMark)> {
     marks.min_by_key(|(_, mark)| (mark.margin().unwrap_or(u64::MAX), Reverse(mark.bytes)))
 }
 
+/// A figure that follows from where a stack ends: at most so much if other stacks are in the same
+/// variable.
+fn of_size(mark: &StackMark, bytes: Option<u64>) -> Cell {
+    match bytes {
+        // Nothing can be less.
+        Some(bytes) if mark.shares && bytes > 0 => {
+            Cell::Figure { value: Some(bytes.into()), trust: Trust::AtMost }
+        }
+        bytes => bytes.into(),
+    }
+}
+
 /// The part of each thread's stack that was in use.
 pub(super) fn stacks(record: &Record, model: &Model) -> Option<Section> {
     let threads = &record.scheduling.as_ref()?.threads;
@@ -185,9 +197,9 @@ pub(super) fn stacks(record: &Record, model: &Model) -> Option<Section> {
             thread.name.as_str().into(),
             mark.map(|mark| Address(mark.low.into())).or(address(&thread.stack.0)).into(),
             address(&thread.stack.1).into(),
-            mark.and_then(StackMark::size).into(),
+            mark.map_or(Cell::Empty, |mark| of_size(mark, mark.size())),
             used.into(),
-            mark.and_then(StackMark::margin).into(),
+            mark.map_or(Cell::Empty, |mark| of_size(mark, mark.margin())),
             mark.and_then(|mark| mark.painted).into(),
             mark.map(|mark| model.cell(mark.at.nanoseconds)).into(),
             mark.map(|mark| mark.chain.as_str()).into(),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::kernel::memory::{Memory, MemoryKind};
+use crate::kernel::observe::Came;
 use crate::kernel::observe::rtos::{Form, Step, Walk};
 
 const RAM: u32 = 0x2000_0000;
@@ -12,6 +13,11 @@ fn bus() -> Bus {
     let memory = |name, kind, base| Memory::new(name, kind, base, 0x4000);
     let (flash, ram) = (memory("flash", MemoryKind::Flash, 0), memory("ram", MemoryKind::Ram, RAM));
     Bus::new(flash, ram, 8_000_000)
+}
+
+/// A stack pointer below this floor, with nobody's stack there.
+fn crossed(floor: Floor, at: u32) -> Option<Crossed> {
+    Some(Crossed { floor, at, victim: None })
 }
 
 fn threads(areas: &[(u32, u32)], layout: Option<Layout>) -> Threads {
@@ -106,7 +112,7 @@ fn with_floor() -> Threads {
 fn a_stack_that_grows_over_variables_is_noticed_once() {
     let (mut threads, bus) = (with_floor(), bus());
     assert_eq!(threads.moved(RAM + 0x7f0, false, true, &bus), 0, "still its own");
-    assert_eq!(threads.take_crossed(), Some((Floor::At(RAM + 0x800), RAM + 0x800)));
+    assert_eq!(threads.take_crossed(), crossed(Floor::At(RAM + 0x800), RAM + 0x800));
     assert_eq!(threads.moved(RAM + 0x700, false, true, &bus), 0);
     assert_eq!(threads.take_crossed(), None);
     assert_eq!(threads.all()[0].low, RAM + 0x700);
@@ -135,7 +141,7 @@ fn a_big_frame_that_ends_in_the_middle_of_a_variable_overflows() {
     let (mut threads, bus) = (with_floor(), bus());
     threads.all[0].low = RAM + 0x2000;
     assert_eq!(threads.moved(RAM + 0x400, false, true, &bus), 0);
-    assert_eq!(threads.take_crossed(), Some((Floor::At(RAM + 0x800), RAM + 0x800)));
+    assert_eq!(threads.take_crossed(), crossed(Floor::At(RAM + 0x800), RAM + 0x800));
 }
 
 #[test]
@@ -146,7 +152,7 @@ fn a_stack_that_meets_the_heap_is_noticed() {
     assert_eq!(threads.take_crossed(), None, "no heap yet");
     bus.load(RAM + 0x10, &(RAM + 0x1f00).to_le_bytes()).expect("it fits");
     assert_eq!(threads.moved(RAM + 0x1ef0, false, true, &bus), 0);
-    assert_eq!(threads.take_crossed(), Some((Floor::Pointer(RAM + 0x10), RAM + 0x1f00)));
+    assert_eq!(threads.take_crossed(), crossed(Floor::Pointer(RAM + 0x10), RAM + 0x1f00));
 }
 
 /// A system whose structures have a name (8 bytes) and the stack's lowest address.
@@ -314,4 +320,85 @@ fn a_thread_of_the_same_name_has_another_number() {
     let floors = [1, 2].map(|thread| threads.floor(thread, &bus));
     assert_eq!(floors, [Some(RAM + 0x1000), Some(RAM + 0x1800)]);
     assert_eq!([1, 2].map(|thread| threads.is_there(thread, &bus)), [false, false]);
+}
+
+/// A thread's pushes and sums led to a stack pointer, and then to a transfer.
+fn step(threads: &mut Threads, sp: u32, bus: &Bus) -> usize {
+    threads.came(Came::Moved, sp);
+    threads.moved(sp, false, true, bus)
+}
+
+/// A switch by hand: an instruction sets the stack pointer, registers are popped, control goes on.
+fn set(threads: &mut Threads, from: u32, to: u32, sp: u32, bus: &Bus) -> usize {
+    threads.came(Came::Set { before: from }, to);
+    assert!(threads.is_elsewhere(sp), "the next transfer looks closer");
+    threads.moved(sp, false, false, bus)
+}
+
+/// Three stacks of 512 bytes in one variable, from the one on top down, as when the topmost thread
+/// runs first: each is its own, whoever lies how near.
+#[test]
+fn stacks_side_by_side_are_distinguished_by_how_the_stack_pointer_came_there() {
+    let bus = bus();
+    let mut threads = threads(&[(RAM + 0x400, RAM + 0xa00)], None);
+    let main = RAM + 0x3f00;
+    assert_eq!(step(&mut threads, main, &bus), 0);
+    let (a, b, c) = (RAM + 0xa00, RAM + 0x800, RAM + 0x600);
+    for (number, from, top) in [(1, main - 36, a), (2, a - 52, b), (3, b - 52, c)] {
+        assert_eq!(set(&mut threads, from, top - 36, top, &bus), number);
+        assert_eq!(step(&mut threads, top - 52, &bus), number);
+    }
+    assert_eq!(set(&mut threads, c - 52, main - 36, main, &bus), 0);
+    for (number, from, top) in [(1, main - 36, a), (2, a - 52, b), (3, b - 52, c)] {
+        assert_eq!(set(&mut threads, from, top - 52, top - 16, &bus), number);
+        assert_eq!(threads.landed(), Landed::WhereItStopped);
+    }
+    let floors = [1, 2, 3].map(|thread| threads.floor(thread, &bus));
+    assert_eq!(floors, [Some(b), Some(c), Some(RAM + 0x400)]);
+    assert!([1, 2, 3].iter().all(|thread| threads.shares_its_memory(*thread, &bus)));
+}
+
+/// An array of any size on the stack, and a jump back over many calls.
+#[test]
+fn a_thread_may_set_its_own_stack_pointer() {
+    let (mut threads, bus) = (threads(&[(RAM + 0x400, RAM + 0xc00)], None), bus());
+    let a = RAM + 0xc00;
+    assert_eq!(set(&mut threads, RAM + 0x3f00, a - 36, a, &bus), 1);
+    assert_eq!(step(&mut threads, a - 0x600, &bus), 1, "1,536 bytes at once");
+    assert_eq!(set(&mut threads, a - 0x600, a - 0x100, a - 0x100, &bus), 1);
+    assert!(!threads.is_elsewhere(a - 0x200));
+    assert_eq!(threads.all().len(), 2);
+}
+
+#[test]
+fn a_stack_that_grows_out_of_its_variable_into_the_next_overflows() {
+    let areas = [(RAM + 0x400, RAM + 0x600), (RAM + 0x600, RAM + 0x800)];
+    let (mut threads, bus) = (threads(&areas, None), bus());
+    let (a, b, main) = (RAM + 0x800, RAM + 0x600, RAM + 0x3f00);
+    assert_eq!(set(&mut threads, main, b - 36, b, &bus), 1);
+    assert_eq!(step(&mut threads, b - 52, &bus), 1);
+    assert_eq!(set(&mut threads, b - 52, a - 36, a, &bus), 2);
+    for sp in [a - 400, b, b - 160] {
+        assert_eq!(threads.take_crossed(), None);
+        assert_eq!(step(&mut threads, sp, &bus), 2, "its own frame, whosever the memory");
+    }
+    assert_eq!(threads.take_crossed(), crossed(Floor::At(b), b));
+    // The owner goes on where it was, though that is within what the other one has used.
+    assert_eq!(set(&mut threads, a - 16, b - 52, b - 16, &bus), 1);
+    assert_eq!(threads.landed(), Landed::WhereItStopped);
+}
+
+/// Within one variable it is an overflow only if the owner of the memory goes on.
+#[test]
+fn a_stack_that_grows_into_another_of_the_same_variable_may_overflow() {
+    let (mut threads, bus) = (threads(&[(RAM + 0x400, RAM + 0x800)], None), bus());
+    let (a, b, main) = (RAM + 0x800, RAM + 0x600, RAM + 0x3f00);
+    assert_eq!(set(&mut threads, main, b - 36, b, &bus), 1);
+    assert_eq!(step(&mut threads, b - 52, &bus), 1);
+    assert_eq!(set(&mut threads, b - 52, a - 36, a, &bus), 2);
+    assert_eq!(step(&mut threads, b - 8, &bus), 2);
+    let at = Some(Crossed { floor: Floor::At(b), at: b, victim: Some(1) });
+    assert_eq!(threads.take_crossed(), at);
+    assert_eq!(set(&mut threads, a - 16, b - 36, b, &bus), 1);
+    assert_eq!(threads.landed(), Landed::Anew, "another thread has been given the memory");
 }
