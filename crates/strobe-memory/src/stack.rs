@@ -124,7 +124,17 @@ impl Analysis<'_> {
     /// Bytes that an exception puts on the stack of a thread that has one of its own: the frame,
     /// and what a switch to another thread saves below it.
     fn thread_frame(&self) -> u64 {
-        exception_frame(self).saturating_add(self.graph.saved().into())
+        exception_frame(self).saturating_add(self.switched())
+    }
+
+    /// What a switch of threads needs below an exception's frame. Where the thread runs it after
+    /// the handler, it can be interrupted once more.
+    fn switched(&self) -> u64 {
+        let after = entries::after_handlers(self.firmware);
+        let own = after.filter(|at| self.graph.functions.contains_key(at));
+        let deepest = own.map(|at| self.worst.bytes(at)).max();
+        let again = deepest.map_or(0, |deepest| deepest.saturating_add(exception_frame(self)));
+        again.max(self.graph.saved().into())
     }
 
     /// What handlers add to the stack that they interrupt: one at a time, and all of them, each

@@ -67,23 +67,34 @@ struct Creation {
     name: &'static str,
     entry: usize,
     size: Option<(usize, u32)>,
+    /// The type of what is in the same memory: the thread's own structure, above its stack.
+    within: Option<&'static str>,
 }
 
 /// Functions that make threads, whose arguments are constants as a rule.
 const CREATIONS: [Creation; 13] = [
-    Creation { name: "xTaskCreate", entry: 0, size: Some((2, 4)) },
-    Creation { name: "xTaskCreateStatic", entry: 0, size: Some((2, 4)) },
-    Creation { name: "xTaskGenericCreate", entry: 0, size: Some((2, 4)) },
-    Creation { name: "osThreadNew", entry: 0, size: None },
-    Creation { name: "tx_thread_create", entry: 2, size: None },
-    Creation { name: "_tx_thread_create", entry: 2, size: None },
-    Creation { name: "_txe_thread_create", entry: 2, size: None },
-    Creation { name: "k_thread_create", entry: 3, size: Some((2, 1)) },
-    Creation { name: "z_impl_k_thread_create", entry: 3, size: Some((2, 1)) },
-    Creation { name: "task_create", entry: 3, size: Some((2, 1)) },
-    Creation { name: "kthread_create", entry: 3, size: Some((2, 1)) },
-    Creation { name: "pthread_create", entry: 2, size: None },
-    Creation { name: "chThdCreateStatic", entry: 3, size: Some((1, 1)) },
+    Creation { name: "xTaskCreate", entry: 0, size: Some((2, 4)), within: None },
+    Creation { name: "xTaskCreateStatic", entry: 0, size: Some((2, 4)), within: None },
+    Creation { name: "xTaskGenericCreate", entry: 0, size: Some((2, 4)), within: None },
+    Creation { name: "osThreadNew", entry: 0, size: None, within: None },
+    Creation { name: "tx_thread_create", entry: 2, size: None, within: None },
+    Creation { name: "_tx_thread_create", entry: 2, size: None, within: None },
+    Creation { name: "_txe_thread_create", entry: 2, size: None, within: None },
+    Creation { name: "k_thread_create", entry: 3, size: Some((2, 1)), within: None },
+    Creation { name: "z_impl_k_thread_create", entry: 3, size: Some((2, 1)), within: None },
+    Creation { name: "task_create", entry: 3, size: Some((2, 1)), within: None },
+    Creation { name: "kthread_create", entry: 3, size: Some((2, 1)), within: None },
+    Creation { name: "pthread_create", entry: 2, size: None, within: None },
+    Creation { name: "chThdCreateStatic", entry: 3, size: Some((1, 1)), within: Some("thread_t") },
+];
+
+/// Functions of ChibiOS's ports that handlers have an interrupted thread run, on its stack, by a
+/// frame that they put below the interrupted one's.
+const AFTER_HANDLERS: [&str; 4] = [
+    "__port_switch_from_isr",
+    "__port_exit_from_isr",
+    "_port_switch_from_isr",
+    "_port_exit_from_isr",
 ];
 
 /// What names of functions have that make threads in other systems.
@@ -203,16 +214,23 @@ fn avr(firmware: &Firmware) -> Vectors {
 /// with.
 pub(super) fn threads(firmware: &Firmware, graph: &Graph, resolved: &Resolved) -> Vec<Entry> {
     let mut found: BTreeMap<u32, Entry> = BTreeMap::new();
-    let makers: BTreeMap<u32, &Creation> = CREATIONS
+    let makers: BTreeMap<u32, (&Creation, Option<u32>)> = CREATIONS
         .iter()
-        .filter_map(|creation| Some((firmware.symbol(creation.name).ok()?.address, creation)))
+        .filter_map(|creation| {
+            let address = firmware.symbol(creation.name).ok()?.address;
+            let bytes = |name| {
+                let types = firmware.types();
+                types.bytes(types.named(name).ok()?)
+            };
+            Some((address, (creation, creation.within.and_then(bytes))))
+        })
         .collect();
     let is_made = |address: u32| graph.functions.contains_key(&address);
     let calls = graph.functions.values().flat_map(|function| &function.calls);
     let created = calls.filter_map(|((_, to, _), call)| {
         let Target::Known(to) = to else { return None };
         match makers.get(to) {
-            Some(maker) => Some((known(maker, call)?, false)),
+            Some((maker, within)) => Some((known(maker, call, *within)?, false)),
             None if makes_threads(firmware, *to) => Some((guessed(firmware, call)?, true)),
             None => None,
         }
@@ -239,12 +257,32 @@ pub(super) fn threads(firmware: &Firmware, graph: &Graph, resolved: &Resolved) -
     found.into_values().collect()
 }
 
+/// What handlers have threads run on their own stacks.
+pub(super) fn after_handlers(firmware: &Firmware) -> impl Iterator<Item = u32> {
+    AFTER_HANDLERS.iter().filter_map(|name| Some(firmware.symbol(name).ok()?.address & !1))
+}
+
 type Made = (u32, Option<(u32, String)>);
 
-fn known(maker: &Creation, call: &Call) -> Option<Made> {
+fn known(maker: &Creation, call: &Call, within: Option<u32>) -> Option<Made> {
     let address = call.arguments[maker.entry]? & !1;
-    let size = maker.size.and_then(|(at, unit)| call.arguments[at]?.checked_mul(unit));
-    Some((address, size.map(|size| (size, format!("given to {}", maker.name)))))
+    let given = maker.size.and_then(|(at, unit)| call.arguments[at]?.checked_mul(unit));
+    let source = format!("given to {}", maker.name);
+    let size = given.map(|given| match (maker.within, within) {
+        (Some(name), Some(bytes)) => {
+            (given.saturating_sub(aligned(given, bytes)), format!("{source}, less {name}"))
+        }
+        _ => (given, source),
+    });
+    Some((address, size))
+}
+
+/// The bytes that a structure takes at the end of memory. Systems align it as stacks are, to 8
+/// bytes, or to the 32 of a region of a memory protection unit: then the size of the memory is a
+/// multiple of that, too.
+fn aligned(memory: u32, bytes: u32) -> u32 {
+    let to = if memory % 32 == 0 { 32 } else { 8 };
+    bytes.checked_next_multiple_of(to).unwrap_or(bytes)
 }
 
 /// Threads that Zephyr's K_THREAD_DEFINE defines: each has a `struct _static_thread_data`, which
@@ -278,4 +316,15 @@ fn guessed(firmware: &Firmware, call: &Call) -> Option<Made> {
     let mut symbols = arguments().filter_map(|word| firmware.data_symbol_at(word));
     let stack = symbols.find(|symbol| symbol.name.to_ascii_lowercase().contains("stack"));
     Some((address, stack.map(|stack| (stack.size, format!("variable {}", stack.name)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::aligned;
+
+    #[test]
+    fn a_structure_is_aligned_as_stacks_are() {
+        assert_eq!((aligned(544, 84), aligned(552, 84)), (96, 88));
+        assert_eq!(aligned(8, u32::MAX), u32::MAX);
+    }
 }

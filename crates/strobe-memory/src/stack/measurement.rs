@@ -183,7 +183,7 @@ fn stacks(measurement: &mut Measurement, analysis: &Analysis<'_>) {
         }
     }
     let frame = exception_frame(analysis);
-    let saved = match analysis.graph.saved() {
+    let saved = match analysis.switched() {
         0 => String::new(),
         bytes => format!(", a switch of threads {bytes} more"),
     };

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Analysis;
 use super::entries::{Entry, Kind, entry};
 use super::worst::Link;
-use crate::callgraph::Target;
+use crate::callgraph::{Function, Target};
 
 /// The worst case of an entry point.
 pub(super) struct Deepest {
@@ -88,7 +88,35 @@ impl Analysis<'_> {
         let function = from.last().and_then(|from| self.graph.functions.get(from));
         let Some(function) = function else { return false };
         let has = |target| function.calls.keys().any(|(_, known, _)| *known == target);
-        self.graph.functions.contains_key(&to) && has(Target::Unknown) && !has(Target::Known(to))
+        self.graph.functions.contains_key(&to)
+            && has(Target::Unknown)
+            && !self.leads_to(function, to)
+    }
+
+    /// Whether a function calls another one itself, or one that ends with a jump to it, which
+    /// leaves no trace of its own.
+    fn leads_to(&self, function: &Function, to: u32) -> bool {
+        let known = |function: &Function, jumps_only: bool| -> Vec<u32> {
+            let calls = function.calls.keys().filter(|(.., is_jump)| *is_jump || !jumps_only);
+            let target = |target: &Target| match target {
+                Target::Known(to) => Some(*to),
+                Target::Unknown => None,
+            };
+            calls.filter_map(|(_, to, _)| target(to)).collect()
+        };
+        let mut work = known(function, false);
+        let mut seen = BTreeSet::new();
+        while let Some(at) = work.pop() {
+            if at == to {
+                return true;
+            }
+            if seen.insert(at)
+                && let Some(function) = self.graph.functions.get(&at)
+            {
+                work.extend(known(function, true));
+            }
+        }
+        false
     }
 
     /// The deepest stack of an entry point, with what comes before its function.

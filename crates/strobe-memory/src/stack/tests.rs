@@ -145,6 +145,23 @@ fn a_thread_has_room_for_what_a_switch_saves() {
     assert!(title.contains("an exception adds 36 bytes, a switch of threads 32 more"), "{title}");
 }
 
+/// What a thread runs after a handler is on its stack, and may be interrupted itself.
+#[test]
+fn a_thread_has_room_for_what_a_handler_has_it_run() {
+    let firmware = image(&[
+        Function { name: "main", code: &[0x4770] },
+        Function { name: "leaf", code: &[0xb088, 0xb008, 0x4770] },
+        Function { name: "__port_switch_from_isr", code: &[0xb570, 0xbd70] },
+        // mrs r0, psp; msr psp, r0; bx lr
+        Function { name: "handler", code: &[0xf3ef, 0x8009, 0xf380, 0x8809, 0x4770] },
+    ]);
+    let threads = Annotations::parse("threads.leaf.stack = 200\n").unwrap();
+    let m = measure(&firmware, "image.elf", &threads).unwrap();
+    assert!(is(cell(&m, "stacks", "worst", 1), 32 + 36 + 16 + 36, true), "{m:?}");
+    let title = &m.sections.iter().find(|section| section.id == "stacks").unwrap().title;
+    assert!(title.contains("an exception adds 36 bytes, a switch of threads 52 more"), "{title}");
+}
+
 #[test]
 fn annotations_close_the_graph() {
     let text = "calls.main = [\"ring\"]\nrecursion.ring = 5\n";
@@ -337,6 +354,30 @@ fn what_starts_threads_counts_for_them() {
     assert_eq!(m.findings.iter().filter(|f| f.code == "stack-too-small").count(), 2);
     let chain = cell(&m, "entry-points", "chain", 2).text().unwrap();
     assert_eq!(chain, "first 24 > start 8 > leaf 32");
+}
+
+/// The system's function calls the thread's by a pointer, and one that ends with a jump to another:
+/// that one is no thread, though it seems to be called from the same place.
+#[test]
+fn what_a_known_function_jumps_to_is_no_thread() {
+    let firmware = image(&[
+        Function { name: "main", code: &[0xbf00, 0x4770] },
+        Function { name: "leaf", code: &[0xb088, 0xb008, 0x4770] },
+        // push {r4, lr}; blx r4; bl exit; pop {r4, pc}
+        Function { name: "start", code: &[0xb510, 0x47a0, 0xf000, 0xf804, 0xbd10] },
+        // exit: b switch
+        Function { name: "exit", code: &[0xe006] },
+        Function { name: "switch", code: &[0xb40f, 0xbc0f, 0x4770] },
+        Function { name: "nmi", code: &[0x4770] },
+    ]);
+    let [leaf, start, switch] = [1, 2, 4].map(|index| AT + 16 + 16 * index);
+    let annotations = Annotations::parse("threads.leaf.stack = 100\n").unwrap();
+    let mut analysis = Analysis::new(&firmware, &annotations).unwrap();
+    let path = |to| vec![vec![start], vec![start, to]];
+    analysis.observe(&[path(leaf), path(switch)]);
+    assert_eq!(analysis.entry_of(&path(leaf)), Some(leaf));
+    // Else the thread is what the run began with.
+    assert_eq!(analysis.entry_of(&path(switch)), Some(start));
 }
 
 proptest! {
