@@ -12,10 +12,12 @@
 //! between two instructions; the second is noticed at the next call, return or jump. Only stacks
 //! count, so it makes no difference whether threads use the main or the process stack pointer.
 
+mod floors;
 mod moves;
 
 use std::collections::HashMap;
 
+pub use self::floors::Crossed;
 use self::moves::{By, Set};
 use super::StackWindow;
 use super::overflow::Floor;
@@ -86,18 +88,6 @@ pub(super) enum Landed {
     WhereItStopped,
     /// The end of a known stack: another thread has been given it.
     Anew,
-}
-
-/// A stack pointer below an end of its stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Crossed {
-    /// The end.
-    pub floor: Floor,
-    /// Its address.
-    pub at: u32,
-    /// Whose stack begins there. It is an overflow only if that thread goes on: else the memory has
-    /// been given away.
-    pub victim: Option<usize>,
 }
 
 /// All threads seen so far.
@@ -188,19 +178,6 @@ impl Threads {
         };
         let same_stack = known.base.is_none() || layout.stack(structure, bus) == known.base;
         same_stack && layout.id(structure, bus) == known.id
-    }
-
-    /// The floor that the running thread's stack, whose pointer is `sp` now, is below, and its
-    /// address, if this is the first time.
-    pub(super) fn crosses(&mut self, sp: u32, bus: &Bus) -> Option<Crossed> {
-        self.overflows(sp, self.by(), bus);
-        self.take_crossed()
-    }
-
-    /// The floor that the running thread's stack went below with the latest [move](Threads::moved)
-    /// and its address, if it did so for the first time.
-    pub fn take_crossed(&mut self) -> Option<Crossed> {
-        self.crossed.take()
     }
 
     /// All threads, in the order in which they first ran; the first is the code from reset.
@@ -305,68 +282,6 @@ impl Threads {
             }
         }
         self.current
-    }
-
-    /// Whether the running thread's stack has grown to below one of its floors, which is noted the
-    /// first time.
-    fn overflows(&mut self, sp: u32, by: By, bus: &Bus) -> bool {
-        let (current, thread) = (self.current, &self.all[self.current]);
-        let layout = self.layout.as_ref();
-        let running = layout.and_then(|layout| layout.running(bus));
-        let is_growth = match by {
-            By::Steps => true,
-            By::Set(_) => false,
-            By::Unknown => self.is_growth(sp) || self.is_beyond_its_end(sp, bus),
-        };
-        if running.is_some() && running != thread.structure || !is_growth {
-            return false;
-        }
-        let base = thread.structure.and_then(|own| layout?.stack(own, bus)).map(Floor::At);
-        let around = self.around(current).filter(|_| by == By::Steps).map(Floor::At);
-        let floors = match (&base, current, &around) {
-            (Some(base), ..) => std::slice::from_ref(base),
-            (None, 0, _) => self.floors.as_slice(),
-            (None, _, Some(around)) => std::slice::from_ref(around),
-            (None, _, None) => &[],
-        };
-        let mut any = false;
-        for floor in floors {
-            let Some(at) = floor.address(bus).filter(|&at| sp < at && at < thread.top) else {
-                continue;
-            };
-            any = true;
-            if !self.noted.contains(&(current, *floor)) {
-                self.noted.push((current, *floor));
-                self.crossed = Some(Crossed { floor: *floor, at, victim: None });
-            }
-        }
-        if !any && by == By::Steps {
-            self.enters_another(sp);
-        }
-        any
-    }
-
-    /// Whether a stack pointer below all that the running thread has had can be the same stack's.
-    /// The frame of one function lies between them, and a big one ends where no other stack
-    /// begins.
-    fn is_growth(&self, sp: u32) -> bool {
-        let below = match self.all[self.current].low.checked_sub(sp) {
-            Some(below) if self.owner(sp).is_none_or(|owner| owner == self.current) => below,
-            _ => return false,
-        };
-        let begins = |area: usize| self.areas[area].1 - sp < FRAME_IN_AREA / 4;
-        below <= FRAME_IN_AREA || below <= FRAME_ANYWHERE && !self.area(sp).is_some_and(begins)
-    }
-
-    /// Whether the running thread has gone below the end of its stack with one frame, whosever the
-    /// memory there is: the system still calls it the running one.
-    fn is_beyond_its_end(&self, sp: u32, bus: &Bus) -> bool {
-        let thread = &self.all[self.current];
-        let end = self.layout.as_ref().zip(thread.structure).and_then(|(layout, own)| {
-            layout.stack(own, bus).filter(|_| layout.running(bus) == Some(own))
-        });
-        let is_near = thread.low.checked_sub(sp).is_some_and(|below| below <= FRAME_IN_AREA);
-        is_near && end.is_some_and(|end| sp < end && end < thread.top)
     }
 
     fn judge(&self, sp: u32, by: By, fresh: bool, bus: &Bus) -> Judgement {

@@ -6,11 +6,7 @@
 //! stack (longjmp).
 
 use super::super::Came;
-use super::super::overflow::Floor;
-use super::{Crossed, Judgement, Landed, Threads};
-
-/// A variable with fewer bytes holds no stack.
-const LEAST_STACK: u32 = 64;
+use super::{Judgement, Landed, Threads};
 
 /// An instruction has set the stack pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,12 +101,6 @@ impl Threads {
         (0..self.all.len()).filter(holds).min_by_key(|number| self.all[*number].top)
     }
 
-    /// The start of the variable that a thread's stack is in.
-    pub(super) fn around(&self, thread: usize) -> Option<u32> {
-        let (start, end) = self.areas[self.area(self.all[thread].top)?];
-        (end - start >= LEAST_STACK).then_some(start)
-    }
-
     /// Notes what a switch to a thread shows: one that goes on where it stopped was there while the
     /// other one ran, so the stack further down ends below the other's memory.
     pub(super) fn land(&mut self, to: usize, sp: u32, by: By) {
@@ -127,27 +117,6 @@ impl Threads {
             let (a, b) = (self.all[from].top, self.all[to].top);
             let upper = &mut self.all[if a > b { from } else { to }];
             upper.neighbour = upper.neighbour.max(a.min(b));
-        }
-    }
-
-    /// The running thread has grown into a stack below, which is noted the first time.
-    pub(super) fn enters_another(&mut self, sp: u32) {
-        let thread = &self.all[self.current];
-        if thread.structure.is_some() {
-            return;
-        }
-        let is_entered = |number: &usize| {
-            let other = &self.all[*number];
-            let is_there = other.top != 0 && other.structure.is_none();
-            *number != self.current && is_there && sp < other.top && other.top < thread.top
-        };
-        let victims = (0..self.all.len()).filter(is_entered);
-        let Some(victim) = victims.max_by_key(|number| self.all[*number].top) else { return };
-        let at = self.all[victim].top;
-        let noted = (self.current, Floor::At(at));
-        if !self.noted.contains(&noted) {
-            self.noted.push(noted);
-            self.crossed = Some(Crossed { floor: noted.1, at, victim: Some(victim) });
         }
     }
 
