@@ -155,9 +155,9 @@ pub struct Retired {
     pub jumped: bool,
 }
 
-/// How the stack pointer came to be where it is.
+/// How the stack pointer has got to where it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Came {
+pub enum Motion {
     /// Nobody knows.
     Unknown,
     /// By pushes, pops and sums, or with an exception's frame: it is on the stack that it was on.
@@ -176,8 +176,8 @@ pub struct StackPoint {
     pub sp: u32,
     /// Which one it is.
     pub stack: Stack,
-    /// How it came to be there.
-    pub came: Came,
+    /// How it has got there.
+    pub motion: Motion,
     /// The instruction that it was set by, or that an exception interrupted.
     pub pc: u32,
     /// Cycles since reset.

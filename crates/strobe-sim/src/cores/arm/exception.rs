@@ -17,7 +17,7 @@ use super::trace::Action;
 use crate::kernel::core::Core as _;
 use crate::kernel::device::Size;
 use crate::kernel::flash::{HalfCycles, bounds};
-use crate::kernel::observe::{Came, Observer, Stack, StackPoint, Transfer, TransferKind, Wait};
+use crate::kernel::observe::{Motion, Observer, Stack, StackPoint, Transfer, TransferKind, Wait};
 
 /// Words of a stacked frame: R0-R3, R12, LR, return address, xPSR.
 const FRAME_BYTES: u32 = 32;
@@ -71,7 +71,7 @@ impl<O: Observer> Machine<O> {
             return self.fault(Fault::Bus { address }, interrupted.0);
         }
         if self.observer.follows_stack() {
-            self.report_stack(interrupted.0, Came::Moved);
+            self.report_stack(interrupted.0, Motion::Moved);
         }
         let cycles = self.timing.exception_entry();
         let exception = self.late_arrival(exception, self.now + u64::from(cycles - VECTOR_FETCH));
@@ -95,7 +95,7 @@ impl<O: Observer> Machine<O> {
             self.pend_fault(fault, interrupted.0, None)?;
         }
         if self.observer.follows_stack() {
-            self.report_stack(interrupted.0, Came::Moved);
+            self.report_stack(interrupted.0, Motion::Moved);
         }
         let table = self.vector_table();
         let alone = self.timing.entry(self.cpu.r[13], table, stacked.with_fp);
@@ -427,7 +427,7 @@ impl<O: Observer> Machine<O> {
     #[inline(always)]
     pub(super) fn look_at_stack(&mut self, pc: u32) {
         if self.observer.follows_stack() && !self.observer.stack_window().contains(self.cpu.r[13]) {
-            self.report_stack(pc, Came::Moved);
+            self.report_stack(pc, Motion::Moved);
         }
     }
 
@@ -439,15 +439,15 @@ impl<O: Observer> Machine<O> {
         if self.observer.follows_stack() && !self.observer.stack_window().contains(now) {
             let run = self.blocks.all[id as usize].insns.get(..=at).unwrap_or_default();
             let is_set = now != before && stack_source::is_from_elsewhere(run);
-            self.report_stack(pc, if is_set { Came::Set { before } } else { Came::Moved });
+            self.report_stack(pc, if is_set { Motion::Set { before } } else { Motion::Moved });
         }
     }
 
     /// Tells where the stack pointer is, after the instruction at `pc` or an exception there.
     #[cold]
-    pub(super) fn report_stack(&mut self, pc: u32, came: Came) {
+    pub(super) fn report_stack(&mut self, pc: u32, motion: Motion) {
         let stack = if self.cpu.uses_psp() { Stack::Process } else { Stack::Main };
-        let point = StackPoint { sp: self.cpu.r[13], stack, came, pc, now: self.now };
+        let point = StackPoint { sp: self.cpu.r[13], stack, motion, pc, now: self.now };
         self.observer.stack(point, &self.bus);
     }
 

@@ -6,7 +6,7 @@ use super::core::Machine;
 use super::exec::End;
 use crate::kernel::observe::code::BlockId;
 use crate::kernel::observe::{
-    Came, Observer, Stack, StackPoint, StackWindow, Transfer, TransferKind,
+    Motion, Observer, Stack, StackPoint, StackWindow, Transfer, TransferKind,
 };
 
 /// Instructions from a write of one byte of the stack pointer until both are in place: avr-gcc
@@ -185,7 +185,7 @@ impl<O: Observer> Machine<O> {
         if self.unsettled > 0 {
             return;
         }
-        let point = StackPoint { sp, stack: Stack::Main, came: Came::Unknown, pc, now };
+        let point = StackPoint { sp, stack: Stack::Main, motion: Motion::Unknown, pc, now };
         self.observer.stack(point, &self.bus);
     }
 

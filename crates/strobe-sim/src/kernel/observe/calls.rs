@@ -45,7 +45,8 @@ pub struct Node {
     pub asleep: u64,
     /// Instructions of the function itself.
     pub instructions: u64,
-    /// The return of an exception has led here, by a frame that its handler made: nothing called it.
+    /// The return of an exception has led here, by a frame that its handler made: nothing has
+    /// called it.
     pub diverted: bool,
     children: Vec<(NodeKind, u32)>,
     /// The chosen functions that are on the chain up to here.
@@ -75,7 +76,7 @@ struct Frame {
     node: u32,
 }
 
-/// Where a thread has come to, with its stack pointer somewhere new.
+/// Where a thread has got to, with its stack pointer somewhere new.
 #[derive(Debug, Clone, Copy)]
 struct Arrival {
     sp: u32,
@@ -880,7 +881,7 @@ impl Observer for CallTree {
     fn stack(&mut self, point: StackPoint, bus: &Bus) {
         let in_handler = !self.interrupted.is_empty();
         if !in_handler {
-            self.threads.came(point.came, point.sp);
+            self.threads.note_motion(point.motion, point.sp);
         }
         let Some(marks) = &mut self.marks else { return };
         let owner = marks.owner(&point, self.threads.current(), in_handler);

@@ -5,8 +5,8 @@
 //! stack it is in, or to a new one. Where a [`Layout`] is known, the operating system's own note of
 //! who runs decides instead, and gives names.
 //!
-//! Where the core shows how the stack pointer moved, that decides first ([`moves`]): pushes and sums
-//! stay on one stack, and a value from elsewhere is where another one begins or goes on.
+//! Where the core shows how the stack pointer moved, that decides first ([`moves`]): pushes and
+//! sums stay on one stack, and a value from elsewhere is where another one begins or goes on.
 //!
 //! The stack pointer changes hands at an exception's return or, where threads switch by hand,
 //! between two instructions; the second is noticed at the next call, return or jump. Only stacks
@@ -154,8 +154,8 @@ impl Threads {
         base.filter(|base| *base < known.top).or_else(from_reset).or_else(around)
     }
 
-    /// Whether a stack has at most the size that its [floor](Threads::floor) gives it: others are in
-    /// the same variable, and only where they end is known.
+    /// Whether a stack has at most the size that its [floor](Threads::floor) gives it: others are
+    /// in the same variable, and only where they end is known.
     pub fn shares_its_memory(&self, thread: usize, bus: &Bus) -> bool {
         let Some(known) = self.all.get(thread) else { return false };
         let around = self.area(known.top).map(|area| self.areas[area].0);

@@ -5,7 +5,7 @@
 //! was left at exactly this value; only within the running thread's own frames it is of the same
 //! stack (longjmp).
 
-use super::super::Came;
+use super::super::Motion;
 use super::{Judgement, Landed, Threads};
 
 /// An instruction has set the stack pointer.
@@ -39,15 +39,15 @@ impl By {
 }
 
 impl Threads {
-    /// The running thread's stack pointer is `sp` now, and came there in this way.
-    pub(in super::super) fn came(&mut self, came: Came, sp: u32) {
-        if let Came::Set { before } = came {
+    /// The running thread's stack pointer is `sp` now, and has got there in this way.
+    pub(in super::super) fn note_motion(&mut self, motion: Motion, sp: u32) {
+        if let Motion::Set { before } = motion {
             let before = self.set.map_or(before, |set| set.before);
             self.set = Some(Set { before, to: sp });
             // The next transfer looks closer, wherever the stack pointer is then.
             (self.low, self.span) = (u32::MAX, 0);
         }
-        self.follows |= came != Came::Unknown;
+        self.follows |= motion != Motion::Unknown;
     }
 
     /// Where the last switch went to.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::kernel::memory::{Memory, MemoryKind};
-use crate::kernel::observe::Came;
+use crate::kernel::observe::Motion;
 use crate::kernel::observe::rtos::{Form, Step, Walk};
 
 const RAM: u32 = 0x2000_0000;
@@ -324,13 +324,13 @@ fn a_thread_of_the_same_name_has_another_number() {
 
 /// A thread's pushes and sums led to a stack pointer, and then to a transfer.
 fn step(threads: &mut Threads, sp: u32, bus: &Bus) -> usize {
-    threads.came(Came::Moved, sp);
+    threads.note_motion(Motion::Moved, sp);
     threads.moved(sp, false, true, bus)
 }
 
 /// A switch by hand: an instruction sets the stack pointer, registers are popped, control goes on.
 fn set(threads: &mut Threads, from: u32, to: u32, sp: u32, bus: &Bus) -> usize {
-    threads.came(Came::Set { before: from }, to);
+    threads.note_motion(Motion::Set { before: from }, to);
     assert!(threads.is_elsewhere(sp), "the next transfer looks closer");
     threads.moved(sp, false, false, bus)
 }
@@ -338,7 +338,7 @@ fn set(threads: &mut Threads, from: u32, to: u32, sp: u32, bus: &Bus) -> usize {
 /// Three stacks of 512 bytes in one variable, from the one on top down, as when the topmost thread
 /// runs first: each is its own, whoever lies how near.
 #[test]
-fn stacks_side_by_side_are_distinguished_by_how_the_stack_pointer_came_there() {
+fn stacks_side_by_side_are_distinguished_by_how_the_stack_pointer_got_there() {
     let bus = bus();
     let mut threads = threads(&[(RAM + 0x400, RAM + 0xa00)], None);
     let main = RAM + 0x3f00;
