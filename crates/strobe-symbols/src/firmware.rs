@@ -270,13 +270,19 @@ impl Firmware {
     /// The address of a name: a linkage name, an alias, a demangled name, or one without arguments
     /// or leading path.
     pub fn symbol(&self, name: &str) -> Result<SymbolMatch, SymbolError> {
-        lookup::symbol(name, &self.functions, &self.symbols).map_err(|error| match error {
+        lookup::symbol(name, &self.functions, &self.symbols)
+    }
+
+    /// The error of a name that somebody gave, with where its code is if it was inlined everywhere.
+    /// That looks at all scopes: [`Firmware::symbol`] alone does not.
+    pub fn explain(&self, error: SymbolError) -> SymbolError {
+        match error {
             SymbolError::NotFound { name, suggestions, .. } => {
                 let inlined_into = self.inlined_into(&name);
                 SymbolError::NotFound { name, inlined_into, suggestions }
             }
             error => error,
-        })
+        }
     }
 
     /// The functions that a function of that name was inlined into, in order of their names.

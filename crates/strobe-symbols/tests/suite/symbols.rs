@@ -79,7 +79,10 @@ fn names_are_found_the_way_people_write_them() {
             assert!(error.to_string().contains("local at 0x0800"), "{error}")
         }
         // Inlined everywhere, there is no such function.
-        Err(SymbolError::NotFound { inlined_into, .. }) => assert!(!inlined_into.is_empty()),
+        Err(error) => {
+            let error = firmware.explain(error).to_string();
+            assert!(error.contains("inlined everywhere, into "), "{error}");
+        }
         Ok(found) => panic!("{found:?}"),
     }
 }

@@ -109,8 +109,8 @@ pub(in crate::simulated) fn address(firmware: &Firmware, spot: &str) -> Result<u
     if let Some(value) = number {
         return Ok(value & !1);
     }
-    let found = firmware.symbol(spot).map_err(|e| Error::Symbol(e.to_string()))?;
-    Ok(found.address & !1)
+    let explained = |error| Error::Symbol(firmware.explain(error).to_string());
+    Ok(firmware.symbol(spot).map_err(explained)?.address & !1)
 }
 
 /// The same of a place that a run can reach: a variable is none.
