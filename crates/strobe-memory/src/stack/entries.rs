@@ -281,7 +281,7 @@ fn known(maker: &Creation, call: &Call, within: Option<u32>) -> Option<Made> {
 /// bytes, or to the 32 of a region of a memory protection unit: then the size of the memory is a
 /// multiple of that, too.
 fn aligned(memory: u32, bytes: u32) -> u32 {
-    let to = if memory % 32 == 0 { 32 } else { 8 };
+    let to = if memory.is_multiple_of(32) { 32 } else { 8 };
     bytes.checked_next_multiple_of(to).unwrap_or(bytes)
 }
 

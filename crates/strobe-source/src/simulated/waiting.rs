@@ -132,6 +132,10 @@ fn of_function(
             continue;
         }
         let Some(waits) = body::waits(firmware, code, &flow, &one) else { continue };
+        if one.part && waits.counts {
+            // What it counts goes on in the other turns, which do more.
+            continue;
+        }
         covered.extend(&one.turn);
         let start = one.turn.first().map_or(0, |&first| code[first].address);
         out.push(Found { start, code: ranges(code, &one.turn), waits, rounds });
@@ -173,7 +177,7 @@ fn busy(sample: &AddressSample) -> Bounds {
 /// The registers that instructions of the loop have read, else those that functions which it calls
 /// have, instead of places that the instructions do not show.
 fn seen(firmware: &Firmware, bus: &Bus, waits: Waits, code: &[Range<u32>]) -> BTreeSet<For> {
-    let Waits { mut sources, calls } = waits;
+    let Waits { mut sources, calls, .. } = waits;
     if !sources.contains(&For::Somewhere) {
         return sources;
     }

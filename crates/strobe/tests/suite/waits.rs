@@ -145,6 +145,19 @@ fn what_lies_behind_the_branch_back_is_part_of_the_loop() {
     assert_eq!(waits(&run(&ticking(&most), &BOARD)), []);
 }
 
+/// A loop that waits, and the one around it, which stores, begin with the same instruction.
+#[test]
+fn a_wait_may_begin_where_the_loop_around_it_does() {
+    // movs r5, #5; back: ldr r3, [r2]; cmp r3, #9; blo back; movs r3, #0; str r3, [r2];
+    // subs r5, #1; bne back
+    let code = [0x2505, 0x6813, 0x2b09, 0xd3fc, 0x2300, 0x6013, 0x3d01, 0xd1f8];
+    let found = waits(&run(&ticking(&code), &BOARD));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "variable ticks");
+    // Five times nine ticks of 1,000 cycles.
+    assert!((40_000..45_500).contains(&found[0].1), "{found:?}");
+}
+
 /// How often a flag was set is a result; how often it was looked at is a timeout.
 #[test]
 fn a_counter_that_counts_in_some_turns_is_work() {

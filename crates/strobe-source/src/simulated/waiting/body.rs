@@ -35,6 +35,8 @@ pub(super) struct Waits {
     pub sources: BTreeSet<For>,
     /// Functions that it calls, which do nothing but read, and where in the loop.
     pub calls: BTreeMap<u32, BTreeSet<u32>>,
+    /// It counts, too: towards its end, or its turns.
+    pub counts: bool,
 }
 
 /// What a loop of the function of these instructions waits for, if it does nothing else.
@@ -50,10 +52,11 @@ pub(super) fn waits(
         turn.effects.iter().filter_map(|one| Some(&one.stores.as_ref()?.slot)).collect();
     turn.stores_are_idle(&slots)?;
     let first = of.turn.iter().min().copied().unwrap_or_default();
-    let out = turn.sources(&code[..first], &counters, &slots)?;
+    let mut out = turn.sources(&code[..first], &counters, &slots)?;
+    out.counts = !(counters.is_empty() && slots.is_empty());
     let computes = |one: &Effect| {
         let moves = one.copies || one.extends || one.constant.is_some() || one.load.is_some();
-        !one.writes.is_empty() && !(one.steps || one.carries || moves)
+        !(one.writes.is_empty() || one.steps || one.carries || moves)
     };
     let counts = counters.len() + slots.len() == 1
         && !turn.paced

@@ -103,8 +103,9 @@ impl Chains {
     }
 }
 
-/// The same where call chains are not known: all cycles if nobody else calls it, else in proportion. At most all of them are the loop's; at least those that the other calls cannot have
-/// taken if they ran each instruction no more often than the mean call does, rounded up.
+/// The same where call chains are not known: all cycles if nobody else calls it, else a share by
+/// the number of calls. At most all of them are the loop's; at least those that the others cannot
+/// have taken if they ran each instruction no more often than the mean call does, rounded up.
 fn in_proportion(
     firmware: &Firmware,
     samples: &[AddressSample],

@@ -13,6 +13,9 @@ use strobe_symbols::{Instruction, Machine};
 /// Loops within loops that are looked into.
 const NESTED: usize = 8;
 
+/// Ways round of one loop that are looked at.
+const MOST_PARTS: usize = 8;
+
 /// A loop: numbers of its instructions in their function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Loop {
@@ -20,6 +23,9 @@ pub(super) struct Loop {
     pub turn: Vec<usize>,
     /// Where it is entered.
     entries: BTreeSet<usize>,
+    /// It is one way round of a loop with several that begin alike: a loop within a loop, or one
+    /// that does something else in some turns.
+    pub part: bool,
 }
 
 /// The flow of one function.
@@ -80,10 +86,37 @@ impl Flow {
                     let closed = closed.union(&found.entries).copied().collect();
                     open.push((body, closed, depth + 1));
                 }
+                let parts = self.parts(&found);
                 out.push(found);
+                out.extend(parts);
             }
         }
         out
+    }
+
+    /// The ways round of a loop by each of the jumps back to where it is entered, if there are
+    /// several.
+    fn parts(&self, of: &Loop) -> Vec<Loop> {
+        let body: BTreeSet<usize> = of.turn.iter().copied().collect();
+        let mut entries = of.entries.iter();
+        let (Some(&entry), None) = (entries.next(), entries.next()) else { return Vec::new() };
+        let inside =
+            |at: usize| self.previous[at].iter().copied().filter(|from| body.contains(from));
+        let back: Vec<usize> = inside(entry).collect();
+        if back.len() < 2 {
+            return Vec::new();
+        }
+        let way = |&from: &usize| {
+            let (mut way, mut open) = (BTreeSet::from([entry]), vec![from]);
+            while let Some(at) = open.pop() {
+                if way.insert(at) {
+                    open.extend(inside(at));
+                }
+            }
+            let turn = way.range(entry..).chain(way.range(..entry)).copied().collect();
+            Loop { turn, entries: of.entries.clone(), part: true }
+        };
+        back.iter().take(MOST_PARTS).map(way).collect()
     }
 
     /// What is strongly connected in there without jumps to those that are closed.
@@ -126,7 +159,7 @@ impl Flow {
         }
         let from = entries.first().copied().unwrap_or_default();
         let turn = body.range(from..).chain(body.range(..from)).copied().collect();
-        Loop { turn, entries }
+        Loop { turn, entries, part: false }
     }
 }
 
@@ -235,7 +268,7 @@ mod tests {
             ("movs", None),
             ("b", Some(0)),
         ];
-        assert_eq!(turns(&flow(Machine::Arm, &code)), [[0, 1, 3, 4, 5, 6, 7]]);
+        assert_eq!(turns(&flow(Machine::Arm, &code))[0], [0, 1, 3, 4, 5, 6, 7]);
     }
 
     #[test]
@@ -246,6 +279,18 @@ mod tests {
         assert_eq!(turns(&flow), [vec![0, 1, 2, 3, 4], vec![1, 2]]);
         let outer = &flow.loops()[0];
         assert!(outer.always_passes(&flow, 3) && outer.always_passes(&flow, 0));
+    }
+
+    #[test]
+    fn loops_that_begin_alike_are_parts_of_one() {
+        // ldr; bpl back; str; bne back
+        let code = [("ldr", None), ("bpl", Some(0)), ("str", None), ("bne", Some(0))];
+        let found = flow(Machine::Arm, &[&code[..], &[("bx", None)]].concat()).loops();
+        let found: Vec<_> = found.into_iter().map(|one| (one.turn, one.part)).collect();
+        assert_eq!(
+            found,
+            [(vec![0, 1, 2, 3], false), (vec![0, 1], true), (vec![0, 1, 2, 3], true)]
+        );
     }
 
     #[test]
