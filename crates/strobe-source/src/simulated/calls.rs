@@ -8,7 +8,7 @@ use strobe_symbols::Firmware;
 use super::Error;
 use super::drive::{Run, address};
 use super::record::{exception_label, moment};
-use crate::names::{Names, outermost};
+use crate::names::{Names, outermost, outermost_at};
 
 /// The functions of these names, by index into ranges `[start, end)`; each once.
 pub(super) fn chosen(
@@ -21,7 +21,15 @@ pub(super) fn chosen(
         let start = address(firmware, name)?;
         let index = (0u32..).zip(functions).find(|(_, range)| range.0 & !1 == start);
         let Some((index, _)) = index else {
-            let text = format!("--calls {name}: no function begins at {start:#010x}");
+            let around = outermost_at(firmware, start).filter(|around| around.start & !1 < start);
+            let text = match around {
+                Some(around) => format!(
+                    "--calls {name}: its code is also the end of {}, and both are counted as one: \
+                     --calls {0} names them",
+                    around.name
+                ),
+                None => format!("--calls {name}: no function begins at {start:#010x}"),
+            };
             return Err(Error::Symbol(text));
         };
         if !out.contains(&index) {

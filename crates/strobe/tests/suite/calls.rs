@@ -99,3 +99,32 @@ fn a_function_that_is_not_there_is_an_error_of_usage() {
     assert_eq!(code, 0);
     assert!(ran.check().is_ok());
 }
+
+/// As in libgcc, whose subtraction changes a sign and goes on as the addition: two names and one
+/// end.
+#[test]
+fn a_function_that_is_the_end_of_another_is_named_by_that() {
+    let mut words = vec![0xc1_u32; 48];
+    words[0] = 0x2000_1000;
+    let mut image: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    // main: bl sub; b .; sub: movs r0, #1; add: bx lr
+    for half in [0xf000_u16, 0xf801, 0xe7fe, 0x2001, 0x4770] {
+        image.extend(half.to_le_bytes());
+    }
+    let mut elf = strobe_synth::ElfBuilder::new();
+    elf.entry = 0xc1;
+    elf.code(0, &image);
+    for (name, at, size) in [("main", 0xc0, 6), ("sub", 0xc6, 4), ("add", 0xc8, 2)] {
+        elf.function(name, at, size);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("firmware.elf");
+    std::fs::write(&path, elf.build()).unwrap();
+    let path = path.display().to_string();
+    let arguments = ["run", &path, "--board", "cortex-m3", "--until", "1000c", "--calls"];
+    let ran = crate::common::strobe(&[&arguments[..], &["add"]].concat());
+    assert_eq!(ran.code, 64, "{}", ran.stderr);
+    assert!(ran.stderr.contains("the end of sub") && ran.stderr.contains("--calls sub"));
+    let (code, ran) = run(&[&arguments[1..], &["sub"]].concat());
+    assert_eq!((code, spread(&ran, "calls", "sub with callees").spread.count()), (0, 1));
+}

@@ -5,8 +5,9 @@
 //! stack it is in, or to a new one. Where a [`Layout`] is known, the operating system's own note of
 //! who runs decides instead, and gives names.
 //!
-//! Where the core shows how the stack pointer moved, that decides first (`threads/moves.rs`): pushes
-//! and sums stay on one stack, and a value from elsewhere is where another one begins or goes on.
+//! Where the core shows how the stack pointer moved, that decides first (`threads/moves.rs`):
+//! pushes and sums stay on one stack, and a value from elsewhere is where another one begins or
+//! goes on.
 //!
 //! The stack pointer changes hands at an exception's return or, where threads switch by hand,
 //! between two instructions; the second is noticed at the next call, return or jump. Only stacks
