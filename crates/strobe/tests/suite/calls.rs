@@ -104,7 +104,7 @@ fn a_function_that_is_not_there_is_an_error_of_usage() {
 /// end.
 #[test]
 fn a_function_that_is_the_end_of_another_is_named_by_that() {
-    let mut words = vec![0xc1_u32; 48];
+    let mut words = [0xc1_u32; 48];
     words[0] = 0x2000_1000;
     let mut image: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     // main: bl sub; b .; sub: movs r0, #1; add: bx lr
