@@ -50,6 +50,9 @@ pub(super) struct Gap<'a> {
 /// Why nothing is seen where a time line has a summary only.
 const SUMMARY_ONLY: &str = "single events are not kept here";
 
+/// What is wrong where a time line is not exact and has no summary.
+const INEXACT: &str = "what is here may be wrong or not all of it";
+
 impl<'a> Timed<'a> {
     /// A time line of that measurement.
     pub fn new(of: &Measurement, timeline: &'a Timeline) -> Result<Self, ExportError> {
@@ -128,17 +131,18 @@ impl<'a> Timed<'a> {
             .zip(&gaps.why)
             .map(|(((from, to), events), why)| self.gap(*from, *to, *events, why));
         let mut all: Vec<Gap> = each.collect();
+        let why = if self.timeline.summary.is_empty() { INEXACT } else { SUMMARY_ONLY };
         let mut exact = self.timeline.exact.clone();
         exact.sort_by_key(|extent| extent.from);
         let mut from = self.timeline.extent.from;
         for extent in exact {
             if extent.from > from {
-                all.push(self.gap(from, extent.from, None, SUMMARY_ONLY));
+                all.push(self.gap(from, extent.from, None, why));
             }
             from = from.max(extent.to);
         }
         if from < self.timeline.extent.to {
-            all.push(self.gap(from, self.timeline.extent.to, None, SUMMARY_ONLY));
+            all.push(self.gap(from, self.timeline.extent.to, None, why));
         }
         all
     }

@@ -111,7 +111,8 @@ fn window(traced: &Traced) -> Window {
         (Some(own), Some(_)) if times.is_thorough() => Some((own, unsure)),
         (_, host) => host.map(|host| (host, false)),
     };
-    let entries = traced.window.as_ref().map(|window| window.parts);
+    let sound = traced.window.as_ref().filter(|_| traced.stream.damage == 0);
+    let entries = sound.map(|window| window.parts);
     let Some((nanoseconds, more)) = duration else {
         return Window { entries, ..Window::untimed(untimed(traced), ended) };
     };

@@ -246,8 +246,13 @@ impl Session {
         for Port { name, sink, .. } in events.ports {
             sink.complete().map_err(|why| Error::Port { name, why })?;
         }
-        let events_kept = events.tracks.map(|tracks| tracks.finish(firmware));
+        let mut events_kept = events.tracks.map(|tracks| tracks.finish(firmware));
         let record = events.accumulator.record(intake.reader(), firmware, &settings)?;
+        // Wrong bits leave no sign: any time and any value may have one.
+        let is_damaged = record.traced.as_ref().is_some_and(|traced| traced.stream.damage > 0);
+        if let Some(line) = events_kept.as_mut().filter(|_| is_damaged) {
+            line.exact.clear();
+        }
         Ok((record, events_kept))
     }
 

@@ -2,16 +2,19 @@
 //! a least is no more, and nothing is made up.
 
 use strobe_decode::swo::reader::{Framing, Hint, Reader, framing};
-use strobe_model::measurement::{Cell, Measurement, Number, Quantity, Trust};
+use strobe_model::measurement::{Cell, Content, Measurement, Number, Quantity, Trust};
 use strobe_synth::rng::Rng;
 use strobe_synth::swo::{Stream, etm, frames, frames_with_repeats};
 
-use super::super::{Accumulator, Settings};
+use super::super::{Accumulator, Bounds, Mark, Session, Settings};
 use super::measurement;
 
 /// Ticks from one sample to the next, and core cycles of a tick.
 const TICKS: u32 = 64;
 const TICK: u32 = 64;
+
+/// The greatest of the watched values.
+const GREATEST: u32 = 99;
 
 struct Truth {
     bytes: Vec<u8>,
@@ -37,7 +40,10 @@ fn sent(samples: u32, seed: u64) -> Truth {
         stream.exception(0, 3).local_timestamp(TICKS - 15 - own, 0);
         match n % 8 {
             0 => stream.instrumentation(0, b"x"),
-            3 => stream.data_value(1, true, &rng.below(100).to_le_bytes()),
+            3 => {
+                let value = rng.below(GREATEST + 1).max(if n == 3 { GREATEST } else { 0 });
+                stream.data_value(1, true, &value.to_le_bytes())
+            }
             5 => stream.event_counters(1),
             _ => &mut stream,
         };
@@ -59,11 +65,15 @@ fn settings() -> Settings {
 }
 
 fn measured(bytes: &[u8], framing: Framing) -> Measurement {
-    let mut accumulator = Accumulator::new(None);
+    within(bytes, framing, &settings())
+}
+
+fn within(bytes: &[u8], framing: Framing, settings: &Settings) -> Measurement {
+    let mut accumulator = Accumulator::new(None).within(&settings.bounds);
     let mut reader = Reader::new(framing);
     reader.push(bytes, &mut accumulator);
     reader.finish(&mut accumulator);
-    let record = accumulator.record(Some(&reader), None, &settings()).expect("it balances");
+    let record = accumulator.record(Some(&reader), None, settings).expect("it balances");
     let out = measurement(&record);
     out.check().expect("it holds together");
     out
@@ -120,6 +130,15 @@ fn numbers(cells: &[Cell]) -> Vec<u64> {
     cells.iter().filter_map(|cell| Some(cell.number()?.as_u64())).collect()
 }
 
+/// Values that are shown as sure: all moments of time lines that have a part called exact.
+fn values_on_lines(out: &Measurement) -> Vec<i64> {
+    let lines = out.sections.iter().filter_map(|section| match &section.content {
+        Content::Timeline(line) if !line.exact.is_empty() => Some(&line.counters.value),
+        _ => None,
+    });
+    lines.flatten().copied().collect()
+}
+
 /// Nothing is there that was not sent, and all that is claimed is right; none was lost.
 fn is_honest(out: &Measurement, truth: &Truth) {
     let lost = out.coverage.lost.as_ref().expect("samples can be lost");
@@ -132,6 +151,11 @@ fn is_honest(out: &Measurement, truth: &Truth) {
     let watched = numbers(&column(out, "watched-variables", "comparator"));
     assert!(watched.iter().all(|n| *n == 1), "{watched:?}");
     assert!(column(out, "counters", "counter").len() <= 1);
+    let values = values_on_lines(out);
+    assert!(values.iter().all(|value| *value <= i64::from(GREATEST)), "{values:?}");
+    for cell in column(out, "watched-variables", "max") {
+        holds_in(&cell, GREATEST.into(), "greatest value");
+    }
     for cell in column(out, "interrupts", "max") {
         holds_in(&cell, truth.longest * u64::from(TICK), "longest");
     }
@@ -180,6 +204,53 @@ fn wrong_bits_make_nothing_up() {
             is_honest(&out, &truth);
             let first = out.findings.first().map(|finding| finding.code.as_str());
             assert_eq!(first, Some("damaged"), "{:?}", out.findings);
+        }
+    }
+}
+
+/// Single events of a damaged stream are kept, and none is called exact.
+#[test]
+fn no_event_of_a_damaged_stream_is_exact() {
+    let truth = sent(4000, 1);
+    for (millionths, exact) in [(0, true), (1000, false)] {
+        let mut session = Session::new(settings(), None, Some(Hint::Bare), Vec::new());
+        session.keep_events();
+        session.push(&flipped(&truth.bytes, millionths, 1)).expect("no port fails");
+        let (_, line) = session.finish(None).expect("it balances");
+        let line = line.expect("a time line");
+        assert_eq!((line.exact.is_empty(), line.moments.at.is_empty()), (!exact, false));
+    }
+}
+
+/// Marks are packets as well: how many came is known within bounds, and where parts begin and end
+/// is not.
+#[test]
+fn marks_of_a_damaged_stream_have_bounds() {
+    let mut stream = Stream::new();
+    for n in 0..2000 {
+        if n % 200 == 0 {
+            stream.sync();
+        }
+        stream.instrumentation(5, &[0x10]).local_timestamp(150, 0);
+        stream.pc_sample(0x0800_0100).local_timestamp(150, 0);
+        stream.instrumentation(6, &[0x20]).local_timestamp(500, 0);
+    }
+    let port = |port| Some(Mark::Port { port, value: None });
+    let bounds = Bounds { from: port(5), to: port(6) };
+    let settings = Settings { bounds, ..settings() };
+    for millionths in [0, 100, 1000] {
+        for seed in 0..24 {
+            let bytes = flipped(&stream.bytes, millionths, seed);
+            let out = within(&bytes, Framing::Bare, &settings);
+            let counts = [("marks that begin a part", 2000), ("marks that end a part", 2000)];
+            let none = ["repeated marks", "losses inside of parts", "samples outside of parts"];
+            for (name, truth) in counts.into_iter().chain(none.map(|name| (name, 0))) {
+                let fact = out.subject.facts.iter().find(|fact| fact.name == name);
+                let figure = fact.and_then(|fact| fact.figure.as_ref());
+                assert!(figure.is_some(), "{name}");
+                holds_of(figure, truth, name);
+            }
+            assert_eq!(out.window.entries, (millionths == 0).then_some(2000));
         }
     }
 }

@@ -9,7 +9,7 @@ use super::super::doubt::{silent, why};
 use super::unit;
 
 /// Columns whose figures a single wrong packet changes beyond measure, by section.
-const UNKNOWN: [(&str, &[&str]); 7] = [
+const UNKNOWN: [(&str, &[&str]); 8] = [
     ("interrupts", &["exact", "min", "mean", "max", "vague", "at-most", "nested"]),
     ("threads", &["time"]),
     ("counters", &["counted"]),
@@ -17,29 +17,32 @@ const UNKNOWN: [(&str, &[&str]); 7] = [
     ("kit-records", &["missing", "places", "restarts"]),
     ("kit-regions", &["exact", "min", "mean", "max", "vague", "at-most"]),
     ("kit-marks", &["exact", "min", "mean", "max", "vague"]),
+    ("kit-values", &["first", "min", "max", "last"]),
 ];
 
 /// Columns that count packets: each wrong one is one more or one less.
-const COUNTS: [(&str, &[&str]); 7] = [
+const COUNTS: [(&str, &[&str]); 10] = [
     ("interrupts", &["entered", "left", "unmatched"]),
     ("threads", &["runs"]),
     ("counters", &["packets"]),
     ("watched-variables", &["reads", "writes", "matches"]),
+    ("watched-from", &["matches"]),
     ("ports", &["writes"]),
+    ("kit-records", &["records", "unusable"]),
     ("kit-regions", &["begun", "ended", "unmatched"]),
     ("kit-marks", &["count"]),
+    ("kit-values", &["count"]),
 ];
 
-/// Sections that are nothing but such figures.
-const LEFT_OUT: [&str; 3] = ["durations", "kit-durations", "kit-intervals"];
+/// Sections that are nothing but such figures: times, and values with their times.
+const LEFT_OUT: [&str; 5] =
+    ["durations", "watched", "kit-durations", "kit-intervals", "kit-timeline"];
 
 /// Adds what is in doubt; of a damaged stream, no figure stays exact that damage may have changed.
 pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
     section(traced, out);
     let Some(silent) = silent(traced) else { return };
     let reason = why(traced);
-    let more = silent.saturating_add(traced.stream.packets_in_doubt);
-    let is_framed = traced.stream.frames.is_some();
     for section in &mut out.sections {
         let id = section.id.clone();
         let Content::Table(table) = &mut section.content else { continue };
@@ -48,20 +51,41 @@ pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
             Cell::Figure { value: None, trust }
         });
         each(table, columns(&COUNTS, &id), |n| {
-            let n = n.as_u64();
-            let low: Number = n.saturating_sub(silent).into();
-            // Where streams share a pin, any number of packets may be in another one.
-            if is_framed {
-                return Cell::Figure { value: Some(low), trust: Trust::AtLeast };
-            }
-            let trust = Trust::Resolution { low, high: n.saturating_add(more).into() };
-            Cell::Figure { value: Some(n.into()), trust }
+            let (value, trust) = of_packets(n.as_u64(), silent, traced);
+            Cell::Figure { value: Some(value), trust }
         });
         if id == "interrupts" {
             longest(traced, silent, table);
         }
     }
     out.sections.retain(|section| !LEFT_OUT.contains(&section.id.as_str()));
+}
+
+/// A number of packets of a damaged stream, and what is known of it.
+fn of_packets(n: u64, silent: u64, traced: &Traced) -> (Number, Trust) {
+    let low: Number = n.saturating_sub(silent).into();
+    // Where streams share a pin, any number of packets may be in another one.
+    if traced.stream.frames.is_some() {
+        return (low, Trust::AtLeast);
+    }
+    let more = silent.saturating_add(traced.stream.packets_in_doubt);
+    (n.into(), Trust::Resolution { low, high: n.saturating_add(more).into() })
+}
+
+/// How often a mark came, which is a packet or a record of the kit.
+pub(super) fn marks(n: u64, traced: &Traced) -> Quantity {
+    let Some(silent) = silent(traced) else { return Quantity::exact(n, Unit::COUNT) };
+    let (value, trust) = of_packets(n, silent, traced);
+    let known = Quantity::new(Some(value), Unit::COUNT, trust);
+    known.unwrap_or_else(|invalid| Quantity::unknown(Unit::COUNT, invalid.to_string()))
+}
+
+/// A number that follows from which mark came before which other one.
+pub(super) fn between_marks(n: u64, unit: Unit, traced: &Traced) -> Quantity {
+    match silent(traced) {
+        Some(_) => Quantity::unknown(unit, why(traced)),
+        None => Quantity::exact(n, unit),
+    }
 }
 
 fn columns(of: &[(&str, &'static [&'static str])], id: &str) -> &'static [&'static str] {

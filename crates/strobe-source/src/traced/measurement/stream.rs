@@ -3,7 +3,7 @@
 use strobe_model::measurement::{Column, Content, Fact, Measurement, Quantity, Table, Unit};
 use strobe_model::{Flashed, Traced};
 
-use super::per_second;
+use super::{doubt, per_second};
 
 /// All of it.
 pub(super) fn sections(traced: &Traced, out: &mut Measurement) {
@@ -51,16 +51,17 @@ pub(super) fn facts(traced: &Traced) -> Vec<Fact> {
     let mark = |mark: &Option<String>, none: &str| mark.clone().unwrap_or_else(|| none.to_owned());
     facts.push(Fact::text("from", mark(&window.from, "the beginning")));
     facts.push(Fact::text("to", mark(&window.to, "the end")));
+    let marks =
+        [("marks that begin a part", window.starts), ("marks that end a part", window.stops)];
+    facts.extend(marks.map(|(name, n)| Fact::figure(name, doubt::marks(n, traced))));
     let counts = [
-        ("marks that begin a part", window.starts),
-        ("marks that end a part", window.stops),
-        ("repeated marks", window.repeated),
-        ("losses inside of parts", window.losses_inside),
-        ("losses outside of parts", window.losses_outside),
+        ("repeated marks", window.repeated, Unit::COUNT),
+        ("losses inside of parts", window.losses_inside, Unit::COUNT),
+        ("losses outside of parts", window.losses_outside, Unit::COUNT),
+        ("samples outside of parts", window.samples_outside, Unit::SAMPLES),
     ];
-    facts.extend(counts.map(|(name, n)| count(name, n)));
-    let outside = Quantity::exact(window.samples_outside, Unit::SAMPLES);
-    facts.push(Fact::figure("samples outside of parts", outside));
+    let between = |(name, n, unit)| Fact::figure(name, doubt::between_marks(n, unit, traced));
+    facts.extend(counts.map(between));
     if window.open {
         facts.push(Fact::text("last part", "without end mark; it ends with the stream"));
     }
