@@ -181,10 +181,10 @@ enum Ended {
 }
 
 /// How long the first byte may take.
-const FIRST_BYTE: Duration = Duration::from_secs(5);
+pub const FIRST_BYTE: Duration = Duration::from_secs(5);
 
 /// Nothing has come for as long as the user said.
-const SILENCE: &str = "silence";
+pub const SILENCE: &str = "silence";
 
 /// What was warned of once.
 #[derive(Default)]

@@ -42,9 +42,10 @@ pub struct Args {
     /// How long to go on, as 10s, 2m; else until Ctrl-C or the end of the source.
     #[arg(long = "for", value_name = "TIME", value_parser = record::duration)]
     time: Option<Duration>,
-    /// Give up when nothing has come for so long.
-    #[arg(long, value_name = "TIME", value_parser = record::duration, default_value = "5s")]
-    silence: Duration,
+    /// End when nothing has come for so long, at any time; 0s never. Without it top gives up after
+    /// 5 s without a first byte, and waits for any later one.
+    #[arg(long, value_name = "TIME", value_parser = record::duration)]
+    silence: Option<Duration>,
     /// A function, or addresses as 0x8000100..0x8000120, whose samples count as idle. May be given
     /// several times.
     #[arg(long, value_name = "FUNCTION|RANGE")]
@@ -121,9 +122,13 @@ impl Live<'_> {
                     self.session.take(&came);
                 }
             }
-            let silent = elapsed.saturating_sub(last).min(heard.elapsed());
-            if !anything && !self.args.silence.is_zero() && silent > self.args.silence {
-                return Err(exit::no_link(record::silent(Some(self.args.silence), &opened)));
+            let silence = (elapsed.saturating_sub(last), heard.elapsed());
+            if let Some(limit) = self.is_silent(silence, anything) {
+                if !anything {
+                    return Err(exit::no_link(record::silent(Some(limit), &opened)));
+                }
+                terminal::message(&format!("strobe: ended by: {}", record::SILENCE));
+                break None;
             }
             if elapsed >= shown + self.args.interval {
                 shown = elapsed;
@@ -135,6 +140,16 @@ impl Live<'_> {
         let closed = opened.link.close().map(|_| ());
         broken.map_or(Ok(()), Err).and(closed).map_err(link::no_link)?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The limit that a silence has reached, as `strobe record` has it: the user's holds at any
+    /// time and by the source's clock, the one of the first byte by the host's as well.
+    fn is_silent(&self, silence: (Duration, Duration), anything: bool) -> Option<Duration> {
+        let (own, host) = silence;
+        match self.args.silence {
+            Some(limit) => Some(limit).filter(|limit| !limit.is_zero() && own >= *limit),
+            None => Some(record::FIRST_BYTE).filter(|first| !anything && own.min(host) >= *first),
+        }
     }
 
     fn show(&mut self, opened: &Opened, elapsed: Duration) -> anyhow::Result<()> {

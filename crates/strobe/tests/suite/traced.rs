@@ -208,6 +208,27 @@ fn top_of(bytes: &[u8], piece: usize) -> Measurement {
     parsed(text.lines().last().expect("a measurement"))
 }
 
+/// A limit for silence ends it at any time, as it ends a recording: well, if something has come.
+#[test]
+fn silence_ends_it_behind_the_first_byte_too() {
+    let mut child = common::command()
+        .args(["top", "-", "--format", "json", "--silence", "200ms"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(&strobe_synth::swo::mixed(3000, 5).bytes).expect("it listens");
+    // The pipe stays open: only silence can end it.
+    let output = child.wait_with_output().expect("it ends");
+    drop(pipe);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && messages.contains("silence"), "{messages}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.lines().last().is_some_and(|line| figure(&parsed(line), "bytes") > 0));
+}
+
 fn parsed(text: &str) -> Measurement {
     match file::read(text.as_bytes()) {
         Ok(Form::Measurement(measurement)) => *measurement,
