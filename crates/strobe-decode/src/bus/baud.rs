@@ -68,6 +68,12 @@ pub fn estimate(capture: &Capture, channel: usize) -> Option<Baud> {
     })
 }
 
+/// Whether so many faulty words of all leave the speed, or the format, in doubt. A single one does
+/// not: lines have faults.
+pub fn are_many(faulty: u64, words: u64) -> bool {
+    faulty as f64 > 1.0 + FAULTY * words as f64
+}
+
 /// A speed that may be the line's.
 struct Speed {
     used: f64,

@@ -4,6 +4,7 @@ use strobe_decode::bus::uart::{Parity, StopBits};
 use strobe_decode::bus::{Decoded, baud, i2c as i2c_bus, spi as spi_bus, uart as uart_line};
 use strobe_decode::capture::Capture;
 use strobe_model::{Baud, BaudOrigin, BusSetting};
+use strobe_report::grouped;
 
 use crate::{capture, exit};
 
@@ -198,7 +199,7 @@ fn uart_lane(
     let bit = baud::bit_ticks(capture, baud.used);
     let mut decoded = uart_line::decode(capture, channel, name, format, bit);
     let resolution = capture.resolution.ps(1) as f64 * baud.used / 1e12;
-    if resolution > 0.25 {
+    if resolution > FEWEST {
         decoded.notes.push(format!(
             "{pin}: {:.1} samples to a bit are too few to rely on; record with a faster clock",
             1.0 / resolution
@@ -214,10 +215,57 @@ fn uart_lane(
             ));
         }
     }
+    let (words, faulty) = words(&decoded);
+    if baud::are_many(faulty, words)
+        && let Some(better) = better_format(capture, channel, format, bit)
+    {
+        decoded.notes.push(format!(
+            "{pin}: {} of {} words are faulty; with format={better} hardly any is",
+            grouped(faulty),
+            grouped(words)
+        ));
+    }
+    // Whatever the pulses show: words that are none were not sent like that.
+    let sure = baud.sure && resolution <= FEWEST && words > 0 && !baud::are_many(faulty, words);
     for lane in &mut decoded.lanes {
-        lane.baud = Some(baud);
+        lane.baud = Some(Baud { sure, ..baud });
     }
     Ok(decoded)
+}
+
+/// More of a bit than this from sample to sample, and words cannot be relied on.
+const FEWEST: f64 = 0.25;
+
+/// Formats that are usual besides eight bits without parity. Seven bits with parity look like
+/// eight.
+const USUAL: [(&str, u8, Parity); 4] = [
+    ("8e1", 8, Parity::Even),
+    ("8o1", 8, Parity::Odd),
+    ("9n1", 9, Parity::None),
+    ("7n1", 7, Parity::None),
+];
+
+/// Words, and of them those that are faulty.
+fn words(decoded: &Decoded) -> (u64, u64) {
+    let summaries = decoded.lanes.iter().map(|lane| &lane.summary);
+    summaries.fold((0, 0), |(words, faulty), s| (words + s.words, faulty + s.faulty))
+}
+
+/// A usual format in which a line has hardly any faulty words at that speed.
+fn better_format(
+    capture: &Capture,
+    channel: usize,
+    format: uart_line::Format,
+    bit: f64,
+) -> Option<&'static str> {
+    let fits = |(_, data_bits, parity): &&(&str, u8, Parity)| {
+        let stop_bits = StopBits::One;
+        let format =
+            uart_line::Format { data_bits: *data_bits, parity: *parity, stop_bits, ..format };
+        let (words, faulty) = words(&uart_line::decode(capture, channel, "", format, bit));
+        words > 0 && !baud::are_many(faulty, words)
+    };
+    USUAL.iter().find(fits).map(|(name, ..)| *name)
 }
 
 pub fn spi(spec: &mut Spec, capture: &Capture) -> anyhow::Result<Done> {

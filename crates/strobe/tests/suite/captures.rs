@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use crate::common::recorded::{row, rows};
 use strobe_model::measurement::{Content, Measurement};
 use strobe_report::file::{self, Form};
-use strobe_synth::{Line, UartWave};
+use strobe_synth::{Line, ParityBit, UartWave};
 
 /// Ticks of a microsecond to a bit at 9600 baud.
 const BIT: f64 = 1e6 / 9600.0;
@@ -57,22 +57,63 @@ fn demo() -> String {
     wave.rest(10.0);
     wave.send(0x06);
     wave.rest(20.0);
+    vcd("1 MHz", "1 us", [("RX", &wave.line), ("LED", &led)], wave.now.round() as u64)
+}
+
+/// A VCD file of two lines, as sigrok's.
+fn vcd(clock: &str, tick: &str, lines: [(&str, &Line); 2], end: u64) -> String {
     let mut changes: Vec<(u64, String)> = Vec::new();
-    for (id, line) in [('!', &wave.line), ('"', &led)] {
+    for (id, (_, line)) in ['!', '"'].into_iter().zip(lines) {
         changes.push((0, format!("{}{id}", u8::from(line.initial))));
         changes.extend(
             line.edges.iter().map(|(at, level)| (*at, format!("{}{id}", u8::from(*level)))),
         );
     }
     changes.sort_by_key(|(at, _)| *at);
-    let mut text = "$comment Acquisition with 2/2 channels at 1 MHz $end\n$timescale 1 us $end\n\
-                    $scope module board $end\n$var wire 1 ! RX $end\n$var wire 1 \" LED $end\n\
-                    $upscope $end\n$enddefinitions $end\n"
-        .to_owned();
+    let [first, second] = lines.map(|(name, _)| name);
+    let mut text = format!(
+        "$comment Acquisition with 2/2 channels at {clock} $end\n$timescale {tick} $end\n\
+         $scope module board $end\n$var wire 1 ! {first} $end\n$var wire 1 \" {second} $end\n\
+         $upscope $end\n$enddefinitions $end\n"
+    );
     for (at, change) in changes {
         text += &format!("#{at} {change}\n");
     }
-    text + &format!("#{}\n", wave.now.round() as u64)
+    text + &format!("#{end}\n")
+}
+
+/// Speeds are sure only where the words that are shown are: of a line with a parity bit, read
+/// without, half the words are faulty, and the note names the format. The same where a bit has a
+/// single sample.
+#[test]
+fn no_speed_is_sure_beside_faulty_words() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("line.vcd").display().to_string();
+    let bus = |format: &str| {
+        let report = measured(&["bus", &path, "-P", &format!("uart:rx=RX{format}")]);
+        let sure = rows(&report, "speeds")[0]["sure"].as_str().unwrap_or_default().to_owned();
+        let notes = report.findings.iter().map(|finding| finding.text.clone());
+        (sure, notes.collect::<Vec<_>>().join("; "))
+    };
+    let sent = |bit: f64, parity: ParityBit| {
+        let mut wave = UartWave { parity, ..UartWave::new(bit) };
+        wave.rest(20.0);
+        (0..=255).for_each(|word| wave.send(word));
+        wave.rest(20.0);
+        wave
+    };
+    let write = |clock: &str, tick: &str, wave: &UartWave| {
+        let lines = [("RX", &wave.line), ("LED", &Line::new(false))];
+        std::fs::write(&path, vcd(clock, tick, lines, wave.now.round() as u64)).expect("a file");
+    };
+    write("1 MHz", "1 us", &sent(BIT, ParityBit::Even));
+    let (sure, notes) = bus("");
+    assert_eq!(sure, "no");
+    assert!(notes.contains("format=8e1"), "{notes}");
+    assert_eq!(bus(":format=8e1"), ("yes".to_owned(), String::new()));
+    write("10 kHz", "100 us", &sent(1.0, ParityBit::None));
+    let (sure, notes) = bus("");
+    assert!(sure == "no" && notes.contains("1.0 samples to a bit"), "{sure}: {notes}");
 }
 
 #[test]
