@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use strobe_decode::ctf::{self, Trace};
-use strobe_source::archive::{Meanings, Source, Stream};
+use strobe_model::measurement::{Finding, Measurement, Severity};
+use strobe_source::archive::measurement::events;
+use strobe_source::archive::{Meanings, Names, Source, Stream};
 
 use crate::files::{self, Kind};
 use crate::{exit, input};
@@ -23,6 +25,8 @@ pub struct Opened {
     pub file: String,
     trace: Trace,
     streams: Vec<(String, Vec<u8>)>,
+    /// What lies in the directory and is not read, each a sentence.
+    left_out: Vec<String>,
     options: ctf::Options,
     /// What events mean.
     pub meanings: Meanings,
@@ -35,6 +39,14 @@ impl Opened {
             self.streams.iter().map(|(file, bytes)| Stream { file, bytes }).collect();
         let options = &self.options;
         what(&Source { file: &self.file, trace: &self.trace, streams: &streams, options })
+    }
+
+    /// Its measurement, with names of code from a firmware if there is one.
+    pub fn measurement(&self, names: &dyn Names) -> Measurement {
+        let mut measurement = self.with(|source| events(source, &self.meanings, names));
+        let warning = |text: &String| Finding::new(Severity::Warning, "left-out", text);
+        measurement.findings.extend(self.left_out.iter().map(warning));
+        measurement
     }
 }
 
@@ -68,7 +80,10 @@ pub fn open(
     let text = read(&described, MAX_TEXT)?;
     let trace =
         Trace::parse(&text).map_err(|e| exit::data(format!("{}: {e}", described.display())))?;
-    let files = if path.is_dir() { streams(path, &described)? } else { vec![path.to_owned()] };
+    let (files, left_out) = match path.is_dir() {
+        true => (streams(path, &described)?, left_out(path)?),
+        false => (vec![path.to_owned()], Vec::new()),
+    };
     let mut left = MAX_BYTES;
     let mut streams = Vec::new();
     for file in files {
@@ -84,6 +99,7 @@ pub fn open(
         file: input::file_name(path),
         trace,
         streams,
+        left_out,
         options: ctf::Options::default(),
         meanings: Meanings::new(table.as_deref()).map_err(wrong)?,
     })
@@ -101,6 +117,29 @@ fn is_of_this(trace: &Trace, bytes: &[u8], file: &Path, metadata: &Path) -> anyh
         file.display(),
         metadata.display()
     )))
+}
+
+/// What a directory has besides its streams that somebody may miss: traces of their own further
+/// down, and what is no regular file.
+fn left_out(folder: &Path) -> anyhow::Result<Vec<String>> {
+    let below = files::below(folder)?;
+    let of_file = |path: &PathBuf| {
+        let shown = path.display();
+        let inner = path.parent().filter(|inner| !inner.as_os_str().is_empty());
+        match inner {
+            Some(inner) if path.file_name().is_some_and(|name| name == METADATA[0]) => {
+                Some(format!(
+                    "{} is a trace of its own and not in this report: give it by itself",
+                    inner.display()
+                ))
+            }
+            None if !folder.join(path).is_file() => {
+                Some(format!("{shown} is a device, a pipe or a broken link, and was not read"))
+            }
+            _ => None,
+        }
+    };
+    Ok(below.iter().filter_map(of_file).collect())
 }
 
 /// The streams of a directory: every file in it but the metadata and hidden ones, as CTF has it

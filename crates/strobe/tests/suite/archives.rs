@@ -9,7 +9,7 @@ use crate::common::recorded::{
     balance, column, figure, findings, recorded, row, rows, unattributed,
 };
 use serde_json::Value;
-use strobe_model::measurement::Measurement;
+use strobe_model::measurement::{Measurement, Severity};
 use strobe_synth::ctf::CtfTrace;
 use strobe_synth::{archive, tracer};
 
@@ -244,6 +244,38 @@ fn a_trace_of_unknown_events_states_what_it_is() {
     assert_eq!(rows(&report, "kinds"), kinds);
     let error = refused(&["report", &alone, "--as", "ctf"], 65);
     assert!(error.contains("no metadata beside it"), "{error}");
+}
+
+/// What lies in the directory and is in no figure is stated: a trace further down, a device, a file
+/// that is no stream of this trace.
+#[test]
+fn what_a_trace_leaves_out_is_stated() {
+    let made = (0..).map(CtfTrace::generate).find(|t| t.events.len() > 5).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().to_str().unwrap();
+    write(folder.path(), "metadata", made.metadata.as_bytes());
+    write(folder.path(), "channel0", &made.stream);
+    let alone = recorded(&["report", trace]);
+    assert!(["left-out", "undecodable-bytes"].iter().all(|code| findings(&alone, code).is_empty()));
+    std::fs::create_dir_all(folder.path().join("session/inner")).unwrap();
+    write(folder.path(), "session/inner/metadata", made.metadata.as_bytes());
+    write(folder.path(), "session/inner/channel0", &made.stream);
+    write(folder.path(), "other", &[0x5a; 5000]);
+    let report = recorded(&["report", trace]);
+    let events = |report| column(report, "kinds", "events").iter().sum::<u64>();
+    assert_eq!(events(&report), events(&alone));
+    let left_out = findings(&report, "left-out");
+    assert!(left_out.len() == 1 && left_out[0].text.starts_with("session/inner is a trace of its"));
+    let bad = findings(&report, "undecodable-bytes");
+    assert_eq!((bad.len(), bad[0].count, bad[0].severity), (1, 5000, Severity::Warning));
+    assert!(bad[0].text.contains("no event was found in other"), "{}", bad[0].text);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/dev/null", folder.path().join("channel1")).unwrap();
+        let report = recorded(&["report", trace]);
+        let left_out: Vec<_> = findings(&report, "left-out");
+        assert!(left_out.iter().any(|finding| finding.text.starts_with("channel1 is a device")));
+    }
 }
 
 #[test]

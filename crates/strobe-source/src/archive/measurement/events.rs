@@ -4,7 +4,8 @@ use strobe_model::measurement::{
     Cell, Column, Content, Coverage, Ended, Fact, Finding, Loss, Measurement, Moment, Number,
     Parts, Quantity, Severity, Subject, Table, Unit, Window,
 };
-use strobe_model::{EventsReport, TraceSummary};
+use strobe_model::number::grouped;
+use strobe_model::{EventsReport, StreamSummary, TraceSummary};
 
 use super::super::Names;
 use super::super::events::{Extras, LISTED, Source, add};
@@ -333,4 +334,30 @@ fn missing(measurement: &mut Measurement, about: &About) {
     if !bad.is_empty() {
         measurement.push("undecodable", "undecodable", Content::Table(bad));
     }
+    measurement.findings.extend(undecodable(&about.report.trace));
+}
+
+/// Share of the bytes from which on it is a warning that they could not be decoded, in parts of a
+/// hundred.
+const MATTERS_PERCENT: u64 = 1;
+
+/// What is in no event because nobody can read it: a stream may be another trace's.
+fn undecodable(trace: &TraceSummary) -> Option<Finding> {
+    let sum = |bytes: fn(&StreamSummary) -> u64| {
+        trace.streams.iter().map(bytes).fold(0, u64::saturating_add)
+    };
+    let (all, bad) = (sum(|stream| stream.bytes), sum(|stream| stream.undecodable_bytes));
+    let matters = bad > 0 && u128::from(bad) * 100 >= u128::from(all) * u128::from(MATTERS_PERCENT);
+    let is_foreign = |stream: &&StreamSummary| stream.events == 0 && stream.undecodable_bytes > 0;
+    let foreign = trace.streams.iter().filter(is_foreign).map(|stream| stream.file.as_str());
+    let foreign: Vec<&str> = foreign.collect();
+    let mut text = format!("{} of {} bytes could not be decoded", grouped(bad), grouped(all));
+    if !foreign.is_empty() {
+        text += &format!("; no event was found in {}", foreign.join(", "));
+    }
+    let severity = if matters { Severity::Warning } else { Severity::Note };
+    let finding = Finding::new(severity, "undecodable-bytes", text);
+    let advice = "streams of other traces, and files that are none, belong into other directories";
+    let advice = (!foreign.is_empty()).then(|| advice.to_owned());
+    (bad > 0).then_some(Finding { count: bad, advice, ..finding })
 }
