@@ -130,6 +130,7 @@ impl Pricer {
              function's total."
                 .to_owned(),
         );
+        notes.extend(request.firmware.warnings().iter().map(ToString::to_string));
         notes
     }
 }

@@ -36,32 +36,40 @@ pub(crate) fn note(detail: Detail, obstacle: Option<Obstacle>) -> String {
         Detail::Addresses => "no function names or source lines, addresses only",
     };
     let remedy = match obstacle {
-        Some(Obstacle::Hex) => {
-            "Intel HEX has none; give the ELF file that it was made from, compiled with -g"
-        }
-        Some(Obstacle::Stabs) => {
-            "the debug information is STABS, which is not supported; compile with -gdwarf-4"
-        }
-        Some(Obstacle::Compressed) => {
-            "the compressed debug sections cannot be unpacked; link without -gz or run objcopy \
-             --decompress-debug-sections"
-        }
-        Some(Obstacle::Split) => {
-            "the debug information is in .dwo files; compile without -gsplit-dwarf"
-        }
-        Some(Obstacle::Unusable) => {
-            "the debug information cannot be used; compile with -g and link again"
-        }
         Some(Obstacle::NoDebugInfo) | None if detail == Detail::Addresses => {
             "the file has been stripped; give the unstripped one, compiled with -g (debug = true \
              in Cargo.toml)"
         }
-        Some(Obstacle::NoDebugInfo) | None => {
+        _ => unusable(detail, obstacle).unwrap_or(
             "the file has no DWARF; compile with -g (debug = true in Cargo.toml), which does not \
-             change the code"
-        }
+             change the code",
+        ),
     };
     format!("{have}: {remedy}")
+}
+
+/// Why debug information that is there cannot be used.
+pub(crate) fn unusable(detail: Detail, obstacle: Option<Obstacle>) -> Option<&'static str> {
+    if detail == Detail::Lines {
+        return None;
+    }
+    Some(match obstacle? {
+        Obstacle::NoDebugInfo => return None,
+        Obstacle::Hex => {
+            "Intel HEX has none; give the ELF file that it was made from, compiled with -g"
+        }
+        Obstacle::Stabs => {
+            "the debug information is STABS, which is not supported; compile with -gdwarf-4"
+        }
+        Obstacle::Compressed => {
+            "the compressed debug sections cannot be unpacked; link without -gz or run objcopy \
+             --decompress-debug-sections"
+        }
+        Obstacle::Split => "the debug information is in .dwo files; compile without -gsplit-dwarf",
+        Obstacle::Unusable => {
+            "the debug information cannot be used; compile with -g and link again"
+        }
+    })
 }
 
 fn split_note(obstacle: Option<Obstacle>) -> String {

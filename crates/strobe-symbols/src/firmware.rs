@@ -122,14 +122,15 @@ impl Firmware {
     }
 
     fn parse_elf(bytes: Arc<[u8]>) -> Result<Firmware, Error> {
-        let unpacked: Option<Arc<[u8]>> = compressed::unpacked(&Elf::parse(&bytes)?).map(Arc::from);
+        let mut warnings = Warnings::default();
+        let unpacked = compressed::unpacked(&Elf::parse(&bytes)?, &mut warnings);
+        let unpacked: Option<Arc<[u8]>> = unpacked.map(Arc::from);
         let (original, bytes) = match unpacked {
             Some(unpacked) => (Some(bytes), unpacked),
             None => (None, bytes),
         };
         let elf = Elf::parse(&bytes)?;
         let segments = segments::segments(&elf, &bytes)?;
-        let mut warnings = Warnings::default();
         let mut table = SymbolTable::parse(&elf, &mut warnings);
         let code = CodeMap::new(&elf, &segments, std::mem::take(&mut table.mapping));
         let Debug { tables: debug, functions, producers, obstacle } =
@@ -242,6 +243,12 @@ impl Firmware {
     /// missing.
     pub fn detail_note(&self) -> String {
         detail::note(self.detail, self.obstacle)
+    }
+
+    /// Why there is no debug information although the file has some; `None` if all of it is used,
+    /// or there is none.
+    pub fn unusable_debug_information(&self) -> Option<&'static str> {
+        detail::unusable(self.detail, self.obstacle)
     }
 
     /// Damage found in symbols and debug information.

@@ -224,7 +224,13 @@ fn selection(
     let selection = args.result.selection();
     let rows = args.by.section();
     if measurement.section(rows).is_none() {
-        return Err(exit::usage(format!("no rows by {rows}: {}", args.by.missing())));
+        let no_files = measurement.findings.iter().find(|finding| finding.code == "no-files");
+        let why = match args.by {
+            By::File | By::Directory | By::Inlined => no_files.map(|finding| finding.text.as_str()),
+            _ => None,
+        };
+        let why = why.unwrap_or(args.by.missing());
+        return Err(exit::usage(format!("no rows by {rows}: {why}")));
     }
     let mut sections = vec!["regions", "layers", rows];
     if args.tree || args.treemap {

@@ -397,11 +397,15 @@ fn findings(measurement: &mut Measurement, firmware: &Firmware, items: &[Item]) 
                     before it was stripped";
         note("no-symbols", text.to_owned());
     } else if items.iter().all(|item| item.file.is_none()) {
-        let text = "the image has no debug information: files are not known; compile with -g, \
+        let none = "the image has no debug information: files are not known; compile with -g, \
                     which takes no flash";
-        note("no-files", text.to_owned());
+        let unusable = firmware.unusable_debug_information();
+        let text = unusable
+            .map_or(none.to_owned(), |why| format!("files and inlined calls are not known: {why}"));
+        note("no-files", text);
     }
     for warning in firmware.warnings() {
-        note("image", warning.to_string());
+        let text = warning.to_string();
+        measurement.findings.push(Finding::new(Severity::Warning, "image", text));
     }
 }

@@ -455,6 +455,10 @@ fn findings(measurement: &mut Measurement, analysis: &Analysis<'_>) {
                     have no names";
         measurement.findings.push(Finding::new(Severity::Warning, "no-symbols", text));
     }
+    for warning in analysis.firmware.warnings() {
+        let text = warning.to_string();
+        measurement.findings.push(Finding::new(Severity::Warning, "debug-information", text));
+    }
     let text = "priorities are set while the firmware runs, so any handler may interrupt any other \
                 one here; a handler that several exceptions share counts once";
     if analysis.of(Kind::Handler).count() > 1 {

@@ -74,6 +74,8 @@ impl Accumulator {
         let doubtful = nonsense(&traced).or_else(|| nothing(&traced, kind != PIN));
         let mut warnings = settings.warnings.clone();
         warnings.extend(reader.and_then(instructions));
+        let symbols = firmware.map(Firmware::warnings).unwrap_or_default().iter();
+        warnings.extend(symbols.map(|w| Warning::new("debug-information", w.to_string())));
         warnings.extend(doubtful);
         let still = self.frames.as_ref().is_some_and(|(frames, _)| frames.clock_stands_still());
         warnings.extend(still.then(clock_stands_still));

@@ -130,6 +130,23 @@ fn other_obstacles_are_named() {
     let compressed =
         parse(&workshop.objcopy(&full, "compressed.elf", &["--compress-debug-sections"]));
     assert_eq!(compressed.detail(), Detail::Lines, "{}", compressed.detail_note());
+    let older = ["--compress-debug-sections=zlib-gnu"];
+    let older_path = workshop.objcopy(&full, "older.elf", &older);
+    let older = parse(&older_path);
+    assert_eq!(older.detail(), Detail::Lines, "{}", older.detail_note());
+    assert_eq!(
+        (older.unusable_debug_information(), older.warnings()),
+        (None, parse(&full).warnings())
+    );
+    let damaged = parse(&patched(&older_path, "damaged.elf", &workshop, |bytes| {
+        let magic = |at: &usize| bytes[*at..].starts_with(b"ZLIB");
+        let starts: Vec<usize> = (0..bytes.len() - 4).filter(magic).collect();
+        starts.iter().for_each(|at| bytes[at + 11] ^= 1);
+    }));
+    assert!(damaged.unusable_debug_information().is_some_and(|why| why.contains("-gz")));
+    let warnings = damaged.warnings();
+    let of_it = warnings.iter().find(|warning| warning.section.contains(".zdebug_info"));
+    assert!(of_it.is_some_and(|w| w.detail.contains("cannot be unpacked")), "{warnings:?}");
 
     let stripped = workshop.objcopy(&full, "stripped.elf", &["--strip-debug"]);
     let stab = format!("--add-section=.stab={}", stripped.display());

@@ -7,6 +7,7 @@ use strobe_model::measurement::Measurement;
 
 use crate::common::recorded::recorded;
 use crate::common::{prebuilt, root, strobe, total};
+use strobe_synth::{ElfBuilder, Section};
 
 /// text + data, and data + bss, as binutils counts them.
 fn binutils(path: &str, tool: &str) -> (u64, u64) {
@@ -63,6 +64,41 @@ fn rows_are_chosen_and_what_is_missing_is_explained() {
     let map = root().join("README.md").display().to_string();
     let none = strobe(&["size", &elf, "--map", &map]);
     assert_eq!((none.code, none.stderr.contains("no linker map")), (65, true), "{}", none.stderr);
+}
+
+/// Debug sections that are there and cannot be unpacked are no missing `-g`, whichever command needs
+/// them and whichever way they are compressed.
+#[test]
+fn debug_sections_that_cannot_be_unpacked_are_named() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("firmware.elf").display().to_string();
+    // 2 GiB of twelve bytes, behind both kinds of header.
+    let flagged = [1u32, 1 << 31, 1, 0, 0, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let old = [&b"ZLIB\0\0\0\0\x80\0\0\0"[..], &[0; 12]].concat();
+    for (name, flags, data) in [(".debug_info", 0x800, flagged), (".zdebug_info", 0, old)] {
+        let words = [0x2000_1000u32, 0x0800_0009];
+        let mut image: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        // nop; bx lr
+        image.extend([0x00, 0xbf, 0x70, 0x47]);
+        let mut elf = ElfBuilder::new();
+        elf.entry = words[1];
+        elf.code(0x0800_0000, &image).function("main", 0x0800_0008, 4);
+        elf.section(Section { name: name.into(), kind: 1, flags, data, ..Section::default() });
+        std::fs::write(&path, elf.build()).expect("a file");
+        let stated = |arguments: &[&str], code: i32| {
+            let ran = strobe(arguments);
+            let text = ran.stdout + &ran.stderr;
+            assert_eq!(ran.code, code, "{arguments:?}: {text}");
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let why = words.join(" ").contains("cannot be unpacked");
+            assert!(why && !text.contains("no debug information"), "{arguments:?}: {text}");
+        };
+        stated(&["size", &path], 0);
+        stated(&["size", &path, "--by", "file"], 64);
+        stated(&["size", &path, "--by", "inlined"], 64);
+        stated(&["stack", &path], 0);
+        stated(&["cycles", &path, "main", "--board", "cortex-m3"], 0);
+    }
 }
 
 #[test]
