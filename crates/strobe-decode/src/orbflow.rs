@@ -16,6 +16,10 @@ pub const SIGNATURE: &[u8; 16] = b"%%ORBFLOW1.0.0%%";
 pub const LONGEST: usize = 1 << 13;
 /// Consecutive frames needed to recognise the format: by chance one in 65536 pairs is sound.
 const SURE: usize = 2;
+/// The same behind the rest of a frame, which shows nothing by itself, or behind a zero: what has
+/// been listened to in the middle. They must have data: bytes that a firmware sends again and again
+/// may look like empty ones.
+const SURE_BEHIND: usize = 4;
 
 /// Receives what the decoder finds.
 pub trait Sink {
@@ -136,25 +140,34 @@ fn plain(frame: &mut [u8]) -> Option<&[u8]> {
 }
 
 /// Whether a stream that begins with these bytes consists of frames; `None` if more bytes are
-/// needed to decide.
+/// needed to decide. It may begin in the middle of a frame, or with the zero that ended one.
 pub fn looks_like(bytes: &[u8]) -> Option<bool> {
     if bytes.starts_with(SIGNATURE) {
         return Some(true);
     }
     let ended = bytes.split_inclusive(|byte| *byte == 0).filter(|piece| piece.ends_with(&[0]));
-    let mut sound = 0;
-    for piece in ended {
-        let mut frame = piece[..piece.len() - 1].to_vec();
-        if plain(&mut frame).is_none() {
+    let mut ended = ended.map(|piece| data_of(&piece[..piece.len() - 1]));
+    let (mut sound, needed, least) = match ended.next() {
+        Some(None) => (0, SURE_BEHIND, 1),
+        first => (usize::from(first.is_some()), SURE, 0),
+    };
+    for data in ended {
+        if data.is_none_or(|data| data < least) {
             return Some(false);
         }
         sound += 1;
-        if sound == SURE {
+        if sound == needed {
             return Some(true);
         }
     }
-    // Too long for a frame.
-    (bytes.len() > SURE * LONGEST).then_some(false)
+    // Too long for so many frames.
+    (bytes.len() > (needed + least) * LONGEST).then_some(false)
+}
+
+/// How much data a frame has, if it is one.
+fn data_of(piece: &[u8]) -> Option<usize> {
+    let mut frame = piece.to_vec();
+    plain(&mut frame).map(|plain| plain.len() - 2)
 }
 
 #[cfg(test)]
@@ -176,7 +189,24 @@ mod tests {
         assert_eq!(looks_like(&bytes), Some(true));
         assert_eq!(looks_like(&bytes[..9]), None);
         let mut damaged = bytes;
-        damaged[2] ^= 4;
+        damaged[7] ^= 4;
         assert_eq!(looks_like(&damaged), Some(false));
+    }
+
+    /// From the middle of a frame, or from its end on: four frames behind it decide.
+    #[test]
+    fn a_stream_may_begin_in_the_middle() {
+        let stream = strobe_synth::swo::mixed(2000, 3).bytes;
+        let frames = strobe_synth::orbflow::frames(1, &stream, 90);
+        let first = frames.iter().position(|byte| *byte == 0).expect("an end");
+        for from in 1..=first {
+            assert_eq!(looks_like(&frames[from..]), Some(true), "{from}");
+        }
+        let mut ends = (first..frames.len()).filter(|at| frames[*at] == 0);
+        let few = ends.nth(SURE_BEHIND - 1).expect("more frames");
+        assert_eq!(looks_like(&frames[first..=few]), None);
+        // A word that a firmware sends again and again, and its parts are empty frames.
+        let empty: Vec<u8> = [3, 1, 0xff, 0, 0].repeat(100);
+        assert_eq!(looks_like(&[&[0x55, 0], &empty[..]].concat()), Some(false));
     }
 }

@@ -94,7 +94,11 @@ fn read(
         record.subject.file = input::file_name(path);
     }
     if kind != Kind::Recording && record.traced.as_ref().is_some_and(|traced| traced.is_empty()) {
-        return Err(exit::data(format!("{} is empty: nothing was recorded", path.display())));
+        // Unless there is something else in it.
+        let why = record.warnings.iter().find(|warning| warning.code == "recording");
+        let why = why.map(|warning| format!("has no bytes of a trace pin: {}", warning.text));
+        let why = why.unwrap_or("is empty: nothing was recorded".to_owned());
+        return Err(exit::data(format!("{} {why}", path.display())));
     }
     Ok((record, events))
 }

@@ -281,6 +281,22 @@ fn frames_of_orbuculum_are_taken_off_a_file() {
     let ran = strobe(&["record", &format!("file:{framed}"), "-o", &path("out"), "--quiet"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(figures(&report(&[&path("out")])), expected);
+    // From the middle of the first frame, as a recording or as a file: all of the others.
+    let first = frames.iter().position(|byte| *byte == 0).expect("an end");
+    std::fs::write(&framed, &frames[first / 2..]).expect("a file");
+    std::fs::write(&raw, &stream[100..]).expect("a file");
+    let bytes = |report: &Measurement| figure(report, "bytes");
+    let expected = bytes(&report(&[&raw, "--as", "swo"]));
+    assert_eq!(bytes(&report(&[&framed, "--as", "swo"])), expected);
+    let source = format!("file:{framed}");
+    let ran = strobe(&["record", &source, "-o", &path("out"), "--quiet", "--force"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(bytes(&report(&[&path("out")])), expected);
+    // Full of another stream is not empty.
+    std::fs::write(&framed, strobe_synth::orbflow::frames(7, &stream, 100)).expect("a file");
+    let other = strobe(&["report", &framed, "--as", "swo"]);
+    assert_eq!(other.code, 65, "{}", other.stderr);
+    assert!(other.stderr.contains("frames with tag 7"), "{}", other.stderr);
 }
 
 /// A byte that the line has damaged costs what comes up to the next synchronisation of the frames,
