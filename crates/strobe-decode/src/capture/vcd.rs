@@ -4,13 +4,18 @@
 //! Commands are parsed by the `vcd` crate one by one. Its header parser is not used, because scopes
 //! nested without end would recurse without end.
 
+mod text;
+
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read, Write};
 
-use vcd::{Command, IdCode, ParseError, ReferenceIndex, TimescaleUnit, Value, VarType};
+use vcd::{
+    Command, IdCode, ParseError, ParseErrorKind, ReferenceIndex, TimescaleUnit, Value, VarType,
+};
 
 use super::build::Builder;
 use super::{Capture, Channel, Edge, Error, Level, Options, Place, Tick, resolution};
+use text::{Guard, MARK, Text, TooLong};
 
 /// Maximum size of a command: an endless comment would be buffered whole.
 const MAX_COMMAND_BYTES: usize = 1 << 20;
@@ -54,6 +59,8 @@ struct Reader {
     now: u64,
     left_out: u64,
     unknown: Option<(u64, u64)>,
+    /// Commands that are not known, and the line of the first.
+    skipped: Option<(u64, u64)>,
     notes: Vec<String>,
 }
 
@@ -70,20 +77,36 @@ impl Reader {
             now: 0,
             left_out: 0,
             unknown: None,
+            skipped: None,
             notes: Vec::new(),
         }
     }
 
     fn run<R: BufRead>(mut self, input: &mut R) -> Result<Capture, Error> {
-        let skipped = self.preamble(input)?;
+        let mark = if input.fill_buf()?.starts_with(MARK) { MARK.len() } else { 0 };
+        input.consume(mark);
+        let mut skipped = self.preamble(input)?;
         // A last command is valid without an end of line.
-        let input = Guard { inner: input.chain(&b"\n"[..]), left: MAX_COMMAND_BYTES };
+        let input = Text::new(input.chain(&b"\n"[..]));
+        let input = Guard { inner: input, left: MAX_COMMAND_BYTES };
         let mut parser = vcd::Parser::new(input);
         loop {
             parser.reader().left = MAX_COMMAND_BYTES;
             let command = match parser.next() {
                 None => break,
                 Some(Ok(command)) => command,
+                Some(Err(error)) if is_unknown(&error) => {
+                    let line = skipped + parser.line();
+                    match parser.reader().skip_command() {
+                        Ok(Some(lines)) => skipped += lines,
+                        Ok(None) | Err(_) => {
+                            self.refused(error, skipped, parser.line())?;
+                            break;
+                        }
+                    }
+                    self.skipped.get_or_insert((0, line)).0 += 1;
+                    continue;
+                }
                 Some(Err(error)) => {
                     self.refused(error, skipped, parser.line())?;
                     break;
@@ -271,6 +294,11 @@ impl Reader {
                 "{count} changes of variables that are not declared, the first in line {line}"
             ));
         }
+        if let Some((count, line)) = self.skipped {
+            self.notes.push(format!(
+                "commands that VCD does not have were passed over: {count}, the first in line {line}"
+            ));
+        }
         let channels = self.builder.finish();
         let start = self.start.unwrap_or(0) as i64;
         let from_edges = || resolution::inferred(tick, start, &channels);
@@ -298,48 +326,17 @@ struct Var<'a> {
     index: Option<&'a ReferenceIndex>,
 }
 
+/// Whether a command has a name that the standard does not have, as `$attrbegin` of GTKWave: up to
+/// its `$end` it can be passed over.
+fn is_unknown(error: &io::Error) -> bool {
+    let parse = error.get_ref().and_then(|e| e.downcast_ref::<ParseError>());
+    parse.is_some_and(|parse| matches!(parse.kind(), ParseErrorKind::UnknownCommand))
+}
+
 /// The rate in sigrok's and our comment: `Acquisition with 8/16 channels at 24 MHz`.
 fn rate_in(comment: &str) -> Option<Tick> {
     let (_, rate) = comment.strip_prefix("Acquisition with ")?.rsplit_once(" at ")?;
     Tick::from_hz(super::parse_frequency(rate)?)
-}
-
-/// A reader that stops after a limited number of bytes until the limit is renewed.
-struct Guard<R> {
-    inner: R,
-    left: usize,
-}
-
-/// A command is longer than [`MAX_COMMAND_BYTES`].
-#[derive(Debug, thiserror::Error)]
-#[error("a command without end")]
-struct TooLong;
-
-impl<R: BufRead> Read for Guard<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.left = match self.left.checked_sub(out.len()) {
-            Some(left) => left,
-            None => return Err(io::Error::other(TooLong)),
-        };
-        if let [byte] = out {
-            // The parser reads byte by byte.
-            let Some(first) = self.inner.fill_buf()?.first() else { return Ok(0) };
-            *byte = *first;
-            self.inner.consume(1);
-            return Ok(1);
-        }
-        self.inner.read(out)
-    }
-}
-
-impl<R: BufRead> BufRead for Guard<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.inner.fill_buf()
-    }
-
-    fn consume(&mut self, n: usize) {
-        self.inner.consume(n);
-    }
 }
 
 /// Writes a VCD file. Its timescale is a power of ten that represents every edge exactly, or, if

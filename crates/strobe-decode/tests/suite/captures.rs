@@ -104,6 +104,30 @@ fn dumps_that_are_not_sound_say_so_and_keep_what_is() {
     assert!(refused(wide.as_bytes()).contains("no variable"));
 }
 
+/// What sigrok and GTKWave open: Latin-1 in a date or a name, a mark in front, commands of
+/// GTKWave's own. Lines count on.
+#[test]
+fn dumps_of_older_and_other_programs() {
+    let dump = "$date 25 March $end\n$timescale 1us $end\n$scope module m $end\n\
+                $var wire 1 ! a $end\n$upscope $end\n$enddefinitions $end\n#0 0! #10 1!\n";
+    let plain = parsed(dump);
+    let latin = |text: &str| text.chars().map(|c| c as u8).collect::<Vec<u8>>();
+    let read = |bytes: &[u8]| read(bytes).expect("it is a capture").1;
+    let date = read(&latin(&dump.replace("March", "M\u{e4}rz")));
+    assert_eq!((date.channels, date.notes), (plain.channels.clone(), vec![]));
+    let named = read(&latin(&dump.replace("! a", "! \u{b5}s")));
+    assert_eq!(named.channels[0].name, "\u{b5}s");
+    let marked = read(format!("\u{feff}{dump}").as_bytes());
+    assert_eq!((marked.channels, marked.notes), (plain.channels.clone(), vec![]));
+    let attributes = "$attrbegin misc 07 \n lib 1 $end\n$var";
+    let attributed = read(dump.replace("$var", attributes).as_bytes());
+    assert_eq!(attributed.channels, plain.channels);
+    assert!(attributed.notes[0].contains("first in line 4"), "{:?}", attributed.notes);
+    let late = refused(format!("{}foo!\n", dump.replace("$var", attributes)).as_bytes());
+    assert!(late.contains("line 10"), "{late}");
+    assert!(refused(b"$date x $end\n$nothing that ends").contains("line 2"));
+}
+
 #[test]
 fn exports_of_both_generations_of_saleae() {
     let first = "Time[s], Channel 0, Channel 1\n-0.000000500000000, 1, 0\n\
