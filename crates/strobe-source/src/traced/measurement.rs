@@ -98,13 +98,20 @@ fn host_nanoseconds(traced: &Traced) -> Option<u64> {
     live.map(|recording| recording.nanoseconds).filter(|nanoseconds| *nanoseconds > 0)
 }
 
+/// Whether timestamps may be missing: behind losses, in a damaged stream without a sign, and where
+/// packets are in doubt, as before the first synchronisation.
+fn is_unsure(traced: &Traced) -> bool {
+    let stream = &traced.stream;
+    traced.times.unsure > 0 || stream.damage > 0 || stream.packets_in_doubt > 0
+}
+
 fn window(traced: &Traced) -> Window {
     let kind = "end-of-recording".to_owned();
     let ended = Ended { kind, text: "the recording ends here".to_owned(), code: None };
     let times = &traced.times;
     let own = cycles(traced).and_then(|cycles| times.nanoseconds(cycles));
     let host = host_nanoseconds(traced).filter(|_| traced.window.is_none());
-    let unsure = times.unsure > 0 || traced.stream.damage > 0;
+    let unsure = is_unsure(traced);
     let duration = match (own, host) {
         // Timestamps that run through all of it are the better clock.
         (Some(own), None) => Some((own, unsure || !times.is_thorough())),
@@ -153,9 +160,7 @@ fn totals(record: &Record, traced: &Traced, out: &mut Measurement) {
         out.push_total("samples", "samples", Quantity::exact(sampling.taken, Unit::SAMPLES));
     }
     if let Some(cycles) = cycles(traced) {
-        // Where a stream is damaged, timestamps may be missing without a sign.
-        let unsure = traced.times.unsure > 0 || traced.stream.damage > 0;
-        let more = unsure || !traced.times.is_thorough();
+        let more = is_unsure(traced) || !traced.times.is_thorough();
         out.push_total("cycles", "cycles", perhaps_more(cycles, Unit::CYCLES, more));
     }
     if sampling.taken > 0 {

@@ -71,7 +71,10 @@ impl Accumulator {
             window
         });
         traced.sampling = self.sampling(&traced, settings);
-        let doubtful = nonsense(&traced).or_else(|| nothing(&traced, kind != PIN));
+        // Instruction trace makes sense, though not here.
+        let is_trace = reader.is_some_and(|reader| reader.instructions().is_some());
+        let nonsense = nonsense(&traced).filter(|_| !is_trace);
+        let doubtful = nonsense.or_else(|| nothing(&traced, kind != PIN));
         let mut warnings = settings.warnings.clone();
         warnings.extend(reader.and_then(instructions));
         let symbols = firmware.map(Firmware::warnings).unwrap_or_default().iter();

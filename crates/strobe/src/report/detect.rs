@@ -109,6 +109,10 @@ pub fn is_trace(path: &Path, record: &Record) -> anyhow::Result<()> {
     if percent < NONSENSE_PERCENT {
         return Ok(());
     }
+    let named = record.warnings.iter().find(|warning| warning.code == "instruction-trace");
+    if let Some(named) = named {
+        return Err(exit::data(format!("{}: {}", path.display(), named.text)));
+    }
     Err(exit::data(format!(
         "{}: unrecognised format: interpreted as the bytes of a trace pin, {percent} % of it is \
          undecodable; force it with --as swo",

@@ -391,6 +391,15 @@ fn what_is_no_trace_is_refused_or_named() {
     refused(&["report", &zeros, "--as", "swo", "--idle", "main"], 64, "needs its firmware");
     refused(&["report", &zeros, "--as", "swo", "--thread-pointer", "x"], 64, "comparator");
     refused(&["export", &zeros, "--as", "swo", "--to", "chrome"], 64, "--clock");
+    // Instruction trace is named, with no advice to read it as something else.
+    for trace in [strobe_synth::swo::etm(4000, 1), strobe_synth::swo::etm4(4000, 1)] {
+        let path = file("etm", &trace);
+        refused(&["report", &path], 65, "instruction trace of an ETM");
+        let ran = strobe(&["report", &path]);
+        assert!(!ran.stderr.contains("--as"), "{}", ran.stderr);
+        let forced = said(&report(&["--as", "swo", &path]));
+        assert!(forced.contains("instruction trace") && !forced.contains("hardly"), "{forced}");
+    }
 }
 
 #[test]

@@ -191,6 +191,10 @@ fn noise_before_the_first_synchronisation_is_in_no_figure() {
         assert_eq!(samples, Some(5000), "seed {seed}");
         assert_eq!(numbers(&column(&out, "interrupts", "entered")), [5000]);
         assert!(out.findings.iter().any(|finding| finding.code == "in-doubt"));
+        // How long it lasted nobody knows, nor what was in it.
+        assert_eq!(out.window.duration.trust(), &Trust::AtLeast);
+        let lost = out.coverage.lost.as_ref().expect("samples can be lost");
+        assert!(matches!(lost.trust(), Trust::Unknown { .. }), "{lost:?}");
         assert!(!out.findings.iter().any(|finding| finding.code == "damaged"));
     }
 }

@@ -133,6 +133,12 @@ pub(super) fn lost(
             let why = "overflow packets show that packets were lost, and nothing which ones";
             Loss::Unknown(why.to_owned())
         }
+        // At least none is nothing that anybody knows.
+        0 if expected.at_least || stream.packets_in_doubt > 0 => {
+            let why =
+                "where bytes are missing or in doubt nothing shows how many samples there were";
+            Loss::Unknown(why.to_owned())
+        }
         _ if expected.at_least || stream.packets_in_doubt > 0 => Loss::AtLeast(lost),
         _ => Loss::Known(lost),
     }
@@ -179,5 +185,20 @@ mod tests {
             panic!("{no_clock:?}");
         };
         assert_eq!(why, "there are no local timestamps, and no clock of the host was recorded");
+    }
+
+    /// Beside a gap of unknown length the samples that timestamps show to be missing are a least,
+    /// and none of them is no figure.
+    #[test]
+    fn a_gap_is_never_a_loss_of_none() {
+        let stream = StreamTotals::default();
+        let of = |samples, at_least, taken| {
+            let from = "local timestamps".to_owned();
+            let sampling = Sampling { taken, ..Sampling::default() };
+            lost(&sampling, Ok(&Expected { samples, from, at_least }), &stream, 1)
+        };
+        assert_eq!(of(100, false, 100), Loss::Known(0));
+        assert_eq!(of(100, true, 80), Loss::AtLeast(20));
+        assert!(matches!(of(100, true, 100), Loss::Unknown(why) if why.contains("missing")));
     }
 }
