@@ -1,18 +1,14 @@
 //! Raw samples: what each run of each variant took, round by round, and the file that keeps them.
-//!
-//! The file is JSON Lines: a head that names the variants, then a line for each round, written when
-//! the round is over. A run that was interrupted goes on after the last whole line.
+
+mod log;
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use strobe_model::measurement::Unit;
 
 use crate::host::{Command, Environment, Event, Outcome};
-use crate::lock;
+pub use log::Log;
 
 /// One way of doing it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,81 +66,6 @@ pub struct Round {
     pub samples: Vec<Option<Sample>>,
     /// The machine meanwhile.
     pub environment: Environment,
-}
-
-/// The head of a file of samples.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Head {
-    schema: String,
-    seed: u64,
-    variants: Vec<Variant>,
-}
-
-const SCHEMA: &str = "strobe-samples/1";
-
-/// A file of samples that grows.
-#[derive(Debug)]
-pub struct Log {
-    file: File,
-}
-
-impl Log {
-    /// Opens a file and reads what an interrupted run has left in it. `variants` without what
-    /// changes from run to run, as folders.
-    ///
-    /// # Errors
-    /// If it cannot be read or written, is another run's at this moment, or has samples of other
-    /// variants.
-    pub fn open(path: &Path, variants: &[Variant], seed: u64) -> io::Result<(Log, Vec<Round>)> {
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("samples are kept in a regular file only"));
-        }
-        if lock::take(&file).is_err() {
-            return Err(io::Error::other("another run is writing it at this moment"));
-        }
-        let head = Head { schema: SCHEMA.to_owned(), seed, variants: variants.to_vec() };
-        let mut text = String::new();
-        file.read_to_string(&mut text)?;
-        // A line that was cut off is no round.
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        let mut lines = text[..whole].lines();
-        let rounds = match lines.next() {
-            None => Vec::new(),
-            Some(first) if serde_json::from_str::<Head>(first).ok().as_ref() == Some(&head) => {
-                let rounds: Result<Vec<Round>, _> = lines.map(serde_json::from_str).collect();
-                rounds.map_err(io::Error::other)?
-            }
-            Some(_) => {
-                return Err(io::Error::other(
-                    "it has samples of other commands, or of another seed; name another file, or \
-                     remove it",
-                ));
-            }
-        };
-        file.set_len(whole as u64)?;
-        file.seek(SeekFrom::End(0))?;
-        let mut log = Log { file };
-        if whole == 0 {
-            log.line(&head)?;
-        }
-        Ok((log, rounds))
-    }
-
-    /// Adds a round.
-    ///
-    /// # Errors
-    /// If it cannot be written whole; what was there stays readable.
-    pub fn add(&mut self, round: &Round) -> io::Result<()> {
-        self.line(round)
-    }
-
-    fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(value).map_err(io::Error::other)?;
-        line.push(b'\n');
-        self.file.write_all(&line)
-    }
 }
 
 /// A figure of a sample.

@@ -8,6 +8,7 @@ mod reports;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use strobe_experiment::bench::{Bench, Settings};
@@ -183,7 +184,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     {
         return Err(exit::does_not_fit(format!("--metric {} needs {what}", event.name())));
     }
-    let (mut log, mut rounds) = samples(args, &variants)?;
+    let (mut log, mut rounds) = samples(args, &variants, &stop)?;
     let bench = Bench {
         host: &workplace.host,
         folder: workplace.folder.path(),
@@ -286,16 +287,30 @@ fn user() -> &'static str {
     "none"
 }
 
-fn samples(args: &Args, variants: &[Variant]) -> anyhow::Result<(Option<Log>, Vec<Round>)> {
+fn samples(
+    args: &Args,
+    variants: &[Variant],
+    stop: &AtomicBool,
+) -> anyhow::Result<(Option<Log>, Vec<Round>)> {
     let Some(path) = &args.samples else { return Ok((None, Vec::new())) };
-    let (log, rounds) = open(path, variants, args.seed())?;
+    let (log, rounds) = open(path, variants, args.seed(), stop)?;
     Ok((Some(log), rounds))
 }
 
 /// Opens a file of samples, and shows what is in it.
-pub fn open(path: &Path, variants: &[Variant], seed: u64) -> anyhow::Result<(Log, Vec<Round>)> {
-    let opened = Log::open(path, variants, seed);
-    let (log, rounds) = opened.map_err(|e| files::cannot_write(path, &e))?;
+fn open(
+    path: &Path,
+    variants: &[Variant],
+    seed: u64,
+    stop: &AtomicBool,
+) -> anyhow::Result<(Log, Vec<Round>)> {
+    let opened = Log::open(path, variants, seed, stop);
+    let (log, rounds) = opened.map_err(|e| match e.kind() {
+        std::io::ErrorKind::Interrupted => {
+            exit::interrupted("stopped before the first round was over")
+        }
+        _ => files::cannot_write(path, &e),
+    })?;
     if !rounds.is_empty() {
         let text = format!("strobe: going on after {} rounds of {}", rounds.len(), path.display());
         terminal::message(&text);

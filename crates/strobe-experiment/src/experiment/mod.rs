@@ -233,7 +233,11 @@ impl Run<'_> {
         // Where programs lie may change between a run and the one that goes on with it.
         let mut kept = variants.clone();
         kept.iter_mut().for_each(|variant| drop(variant.command.environment.remove("PATH")));
-        let (mut log, mut rounds) = Log::open(&path, &kept, settings.seed).map_err(io)?;
+        let opened = Log::open(&path, &kept, settings.seed, self.stop);
+        let (mut log, mut rounds) = opened.map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => Error::Stopped,
+            _ => io(error),
+        })?;
         let conditions = &self.file.variant;
         let check = |variant: usize, sample: &Sample| -> Result<(), String> {
             let all = conditions.get(variant).map(|v| v.condition.as_slice()).unwrap_or_default();

@@ -191,26 +191,76 @@ fn the_next_run_cleans_up_behind_one_that_was_killed() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0);
 }
 
+/// A file of somebody's has no line that was written here, whole or cut off; it stays as it is.
+#[test]
+fn only_samples_of_the_same_commands_are_gone_on_with() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("samples.jsonl");
+    let variants = [Variant { name: "a".to_owned(), command: shell("true") }];
+    drop(Log::open(&path, &variants, 1, &GO_ON).expect("a new file"));
+    let head = std::fs::read(&path).expect("the head");
+    for cut in [0, 1, head.len() / 2, head.len() - 1] {
+        std::fs::write(&path, &head[..cut]).expect("it is cut off");
+        let (log, rounds) = Log::open(&path, &variants, 1, &GO_ON).expect("what a kill leaves");
+        drop(log);
+        assert!(rounds.is_empty());
+        assert_eq!(std::fs::read(&path).expect("the head"), head, "cut off after {cut}");
+    }
+    let longer = [&head[..head.len() - 1], b" "].concat();
+    let other = std::fs::read_to_string(&path).expect("text").replace("true", "false");
+    let half = &other.as_bytes()[..other.len() - 1];
+    for foreign in [&b"notes"[..], b"notes\n", b"{", b"\n", b"\0\0", &longer, half] {
+        std::fs::write(&path, foreign).expect("somebody's");
+        let is_prefix = head.starts_with(foreign);
+        assert_eq!(Log::open(&path, &variants, 1, &GO_ON).is_ok(), is_prefix, "{foreign:?}");
+        assert!(is_prefix || std::fs::read(&path).expect("the file") == foreign, "{foreign:?}");
+    }
+}
+
+#[test]
+fn samples_that_are_too_long_are_not_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("samples.jsonl");
+    let variants = [Variant { name: "a".to_owned(), command: shell("true") }];
+    let refused = |words: &str| {
+        let error = Log::open(&path, &variants, 1, &GO_ON).expect_err("too long").to_string();
+        assert!(error.contains(words), "{error}");
+    };
+    let sparse = std::fs::File::create(&path).expect("a file");
+    sparse.set_len(8 << 30).expect("it is sparse");
+    refused("8,589,934,592 bytes");
+    sparse.set_len(65 << 20).expect("it is sparse");
+    refused("a line of it");
+    assert_eq!(sparse.metadata().expect("it is there").len(), 65 << 20);
+    drop(sparse);
+    std::fs::remove_file(&path).expect("it is ours");
+    let (mut log, _) = Log::open(&path, &variants, 1, &GO_ON).expect("a new file");
+    log.add(&Round::default()).expect("there is room");
+    drop(log);
+    let stopped = Log::open(&path, &variants, 1, &AtomicBool::new(true)).expect_err("stopped");
+    assert_eq!(stopped.kind(), std::io::ErrorKind::Interrupted);
+}
+
 #[test]
 fn samples_go_on_after_the_last_whole_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("samples.jsonl");
     let variants = [Variant { name: "a".to_owned(), command: shell("true") }];
-    let (mut log, rounds) = Log::open(&path, &variants, 1).expect("a new file");
+    let (mut log, rounds) = Log::open(&path, &variants, 1, &GO_ON).expect("a new file");
     assert!(rounds.is_empty());
-    assert!(Log::open(&path, &variants, 1).is_err(), "two at once");
+    assert!(Log::open(&path, &variants, 1, &GO_ON).is_err(), "two at once");
     log.add(&Round::default()).expect("there is room");
     log.add(&Round { number: 1, ..Round::default() }).expect("there is room");
     drop(log);
     let mut text = std::fs::read(&path).expect("the file");
     text.truncate(text.len() - 5);
     std::fs::write(&path, text).expect("it is cut off");
-    let (mut log, rounds) = Log::open(&path, &variants, 1).expect("what is left of it");
+    let (mut log, rounds) = Log::open(&path, &variants, 1, &GO_ON).expect("what is left of it");
     assert_eq!(rounds, [Round::default()]);
     log.add(&Round { number: 1, ..Round::default() }).expect("there is room");
     drop(log);
-    assert_eq!(Log::open(&path, &variants, 1).expect("both").1.len(), 2);
-    assert!(Log::open(&path, &variants, 2).is_err(), "another seed");
+    assert_eq!(Log::open(&path, &variants, 1, &GO_ON).expect("both").1.len(), 2);
+    assert!(Log::open(&path, &variants, 2, &GO_ON).is_err(), "another seed");
     // A device has no end to read up to.
-    assert!(Log::open(std::path::Path::new("/dev/full"), &variants, 1).is_err());
+    assert!(Log::open(std::path::Path::new("/dev/full"), &variants, 1, &GO_ON).is_err());
 }

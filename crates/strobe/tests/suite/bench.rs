@@ -207,6 +207,10 @@ fn samples_are_gone_on_with_and_never_mixed() {
     assert_eq!(other.code, 74, "{}", other.stderr);
     assert!(other.stderr.contains("samples of other commands"), "{}", other.stderr);
     assert_eq!(std::fs::read_to_string(&samples).expect("the samples"), text);
+    std::fs::write(&samples, "notes").expect("it is ours");
+    let other = run("2", "echo b");
+    assert_eq!((other.code, other.stdout.as_str()), (74, ""), "{}", other.stderr);
+    assert_eq!(std::fs::read_to_string(&samples).expect("the notes"), "notes");
 }
 
 #[test]
