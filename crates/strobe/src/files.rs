@@ -6,6 +6,7 @@
 //! written beside the old result and takes its place at the end.
 
 mod ledger;
+mod lock;
 mod read;
 mod recording;
 mod write;
@@ -50,9 +51,10 @@ impl Named {
     /// Registers all of them.
     ///
     /// # Errors
-    /// If an output is an input or another output.
+    /// If an output is an input or another output (64), or written by another process (74).
     pub fn register(self) -> anyhow::Result<()> {
         self.inputs.iter().for_each(|path| ledger::reads(path));
-        self.outputs.iter().try_for_each(|(option, path)| ledger::will_write(option, path))
+        self.outputs.iter().try_for_each(|(option, path)| ledger::will_write(option, path))?;
+        self.outputs.iter().try_for_each(|(_, path)| write::is_free(path))
     }
 }

@@ -1,7 +1,7 @@
 //! The file of a recording that is being made: nobody else writes it, and what is in it is on the
 //! disk soon.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::{cannot_write, ledger};
+use super::{cannot_write, ledger, lock};
 use crate::exit;
 
 /// How often what was written goes to the disk (docs/recording.md).
@@ -58,18 +58,7 @@ impl Recording {
             return Ok(Box::new(file));
         }
         ledger::is_open(path);
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(exit::output(format!(
-                    "cannot write {}: another process is recording into it",
-                    path.display()
-                )));
-            }
-            // Not every file system has locks.
-            Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => {}
-            Err(TryLockError::Error(e)) => return Err(cannot_write(path, &e)),
-        }
+        lock::take(&file).map_err(|e| cannot_write(path, &e))?;
         file.set_len(0).map_err(|e| cannot_write(path, &e))?;
         Ok(Box::new(Recording::start(file).map_err(|e| cannot_write(path, &e))?))
     }
@@ -119,6 +108,8 @@ impl Drop for Recording {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::TryLockError;
+
     use super::*;
 
     #[test]

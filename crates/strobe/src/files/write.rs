@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use strobe_source::traced::Sink;
 use tempfile::NamedTempFile;
 
-use super::ledger;
+use super::{ledger, lock};
 use crate::exit;
 
 /// A result that is written as a whole. Until [`Whole::commit`] whatever was there before stays as
@@ -21,8 +21,8 @@ pub struct Whole {
 }
 
 enum Out {
-    /// A new file, which is to be at that place.
-    Beside(io::BufWriter<NamedTempFile>, PathBuf),
+    /// A new file, which is to be at that place, where an older one may be, with its lock.
+    Beside(io::BufWriter<NamedTempFile>, PathBuf, Option<File>),
     /// A device, a pipe, standard output by its name.
     Direct(io::BufWriter<File>),
 }
@@ -50,7 +50,7 @@ impl Whole {
     fn finish(self) -> io::Result<()> {
         match self.out {
             Out::Direct(mut file) => file.flush()?,
-            Out::Beside(out, place) => commit(out, &place)?,
+            Out::Beside(out, place, older) => commit(out, &place, older)?,
         }
         ledger::is_open(&self.path);
         Ok(())
@@ -66,14 +66,14 @@ impl Sink for Whole {
 impl Write for Whole {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.out {
-            Out::Beside(out, _) => out.write(bytes),
+            Out::Beside(out, ..) => out.write(bytes),
             Out::Direct(out) => out.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.out {
-            Out::Beside(out, _) => out.flush(),
+            Out::Beside(out, ..) => out.flush(),
             Out::Direct(out) => out.flush(),
         }
     }
@@ -147,7 +147,7 @@ pub fn fresh(directory: &Path, stem: &str, ending: &str, bytes: &[u8]) -> anyhow
 /// If it cannot be written, or is an input or another output.
 pub fn log(path: &Path) -> anyhow::Result<File> {
     ledger::writes(path)?;
-    let file = File::create(path).map_err(|e| cannot_write(path, &e))?;
+    let file = emptied(path).map_err(|e| cannot_write(path, &e))?;
     ledger::is_open(path);
     Ok(file)
 }
@@ -169,8 +169,34 @@ pub fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
 /// If it cannot be written, or is an input or another output.
 pub fn append(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     ledger::writes(path)?;
-    let file = OpenOptions::new().append(true).create(true).open(path);
-    file.and_then(|mut file| file.write_all(bytes)).map_err(|e| cannot_write(path, &e))
+    let appended = || {
+        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+        lock::take(&file)?;
+        file.write_all(bytes)
+    };
+    appended().map_err(|e| cannot_write(path, &e))
+}
+
+/// Whether no other process writes a file now, if it is one: that shall not be found out when a
+/// long run is over.
+///
+/// # Errors
+/// If one does (74).
+pub fn is_free(path: &Path) -> anyhow::Result<()> {
+    if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(());
+    }
+    // What cannot be opened is reported by whoever writes it.
+    let Ok(file) = OpenOptions::new().write(true).open(path) else { return Ok(()) };
+    lock::take(&file).map_err(|e| cannot_write(path, &e))
+}
+
+/// A file that is to be replaced, with its lock. What may not be written to may not be replaced
+/// either.
+fn locked(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    lock::take(&file)?;
+    Ok(file)
 }
 
 /// What could not be written of logs, while a run went on.
@@ -198,29 +224,34 @@ pub fn cannot_write(path: &Path, error: &io::Error) -> anyhow::Error {
     exit::output(format!("cannot write {}: {error}", path.display()))
 }
 
+/// Opens a file and empties it, unless another process writes it.
+fn emptied(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    lock::take(&file)?;
+    // Devices and pipes have no length.
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    Ok(file)
+}
+
 fn begin(path: &Path) -> io::Result<Out> {
-    let direct = |path: &Path| {
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
-        Ok(Out::Direct(io::BufWriter::new(file)))
-    };
+    let direct = |path: &Path| Ok(Out::Direct(io::BufWriter::new(emptied(path)?)));
     if is_open_elsewhere(path) {
         return direct(path);
     }
     let place = ledger::end_of_links(path);
-    let permissions = match std::fs::metadata(path) {
+    let (permissions, older) = match std::fs::metadata(path) {
         // A directory refuses by itself.
         Ok(metadata) if !metadata.is_file() => return direct(path),
-        Ok(metadata) => {
-            // What may not be written to may not be replaced either.
-            OpenOptions::new().write(true).open(path)?;
-            Some(metadata.permissions())
-        }
-        Err(_) => None,
+        Ok(metadata) => (Some(metadata.permissions()), Some(locked(path)?)),
+        Err(_) => (None, None),
     };
     match beside(&place, permissions.as_ref()) {
-        Ok(file) => Ok(Out::Beside(io::BufWriter::new(file), place)),
+        Ok(file) => Ok(Out::Beside(io::BufWriter::new(file), place, older)),
         // The file may be written, its directory not.
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied && permissions.is_some() => {
+            drop(older);
             direct(path)
         }
         Err(e) => Err(e),
@@ -257,11 +288,21 @@ fn beside(place: &Path, permissions: Option<&Permissions>) -> io::Result<NamedTe
     Ok(file)
 }
 
-fn commit(out: io::BufWriter<NamedTempFile>, place: &Path) -> io::Result<()> {
+fn commit(out: io::BufWriter<NamedTempFile>, place: &Path, older: Option<File>) -> io::Result<()> {
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     // Its bytes are on the disk before its name is.
     file.as_file().sync_data()?;
+    // One that came meanwhile may be another process's.
+    let older = match older {
+        None if place.is_file() => Some(locked(place)?),
+        older => older,
+    };
+    // Elsewhere what is open is not replaced.
+    #[cfg(not(unix))]
+    drop(older);
     file.persist(place).map_err(|e| e.error)?;
+    #[cfg(unix)]
+    drop(older);
     Ok(())
 }
 
@@ -302,6 +343,37 @@ mod tests {
         let file = folder.path().join("file");
         std::fs::write(&file, "").expect("a file");
         assert!(fresh(&file, "part", "parquet", b"").is_err());
+    }
+
+    #[test]
+    fn what_another_process_writes_is_neither_replaced_nor_emptied_nor_added_to() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.strobe");
+        std::fs::write(&path, "recorded").expect("a file");
+        // As another process would.
+        let other = OpenOptions::new().write(true).open(&path).expect("the file");
+        other.try_lock().expect("nobody's");
+        let refused = [
+            begin(&path).map(drop).map_err(|e| cannot_write(&path, &e)),
+            emptied(&path).map(drop).map_err(|e| cannot_write(&path, &e)),
+            append(&path, b"more"),
+            replace(&path, b"new"),
+            is_free(&path),
+        ];
+        for result in refused {
+            let error = result.expect_err("it is written").to_string();
+            assert!(error.contains("another process"), "{error}");
+        }
+        assert_eq!(std::fs::read(&path).expect("the file"), b"recorded");
+        drop(other);
+        replace(&path, b"new").expect("nobody's");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("its files").count(), 1);
+        // Begun by another process after the result was.
+        let late = folder.path().join("late");
+        let whole = Whole::create(&late).expect("there is none yet");
+        let other = File::create(&late).expect("a file");
+        other.try_lock().expect("nobody's");
+        assert!(whole.commit().is_err());
     }
 
     #[test]

@@ -143,6 +143,17 @@ fn a_recording_under_way_is_not_written_by_another() {
     let second = folder.strobe(&["record", "file:q.swo", "-o", "x.strobe", "--force"]);
     assert_eq!(second.code, 74, "{}", second.stderr);
     assert!(second.stderr.contains("another process"), "{}", second.stderr);
+    let others: [&[&str]; 4] = [
+        &["size", "fw.elf", "-o", "x.strobe"],
+        &["run", "fw.elf", "--uart", "USART1=file:x.strobe"],
+        &["pins", "x.vcd", "--export", "x.strobe"],
+        &["bench", "--samples", "x.strobe", "--rounds", "1", "true", "true"],
+    ];
+    for arguments in others {
+        let ran = folder.strobe(arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (74, ""), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("another process"), "{arguments:?}: {}", ran.stderr);
+    }
     drop(wire);
     assert!(first.wait().expect("it ends").success());
     let report = folder.strobe(&["report", "x.strobe"]);
