@@ -41,7 +41,7 @@ pub struct Args {
     /// What to write.
     #[arg(long, value_parser = format_parser(), value_name = "FORMAT")]
     to: &'static dyn Export,
-    /// Where: a file, or for CTF a directory that does not exist yet.
+    /// Where: a file, `-` for standard output, or for CTF a directory that does not exist yet.
     #[arg(long, short, value_name = "FILE|DIR")]
     output: Option<PathBuf>,
     /// The part of the measurement: a chip of a rig, a side of a comparison; a part of a part as
@@ -87,9 +87,14 @@ impl Args {
         named.reads(inputs.into_iter().flatten());
         self.setup.files(named);
         if self.to.about().extension.is_some() {
-            named.writes("-o", &self.output);
+            named.writes("-o", self.path());
         }
         self.options.files(named);
+    }
+
+    /// Where it is written; none for standard output.
+    fn path(&self) -> Option<&Path> {
+        self.output.as_deref().and_then(files::of_output)
     }
 
     /// What of a trace pin it is; `None` for a trace of events.
@@ -130,7 +135,7 @@ fn format_parser() -> impl TypedValueParser<Value = &'static dyn Export> {
 /// Reads and writes.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let about = args.to.about();
-    if about.extension.is_none() && args.output.is_none() {
+    if about.extension.is_none() && args.path().is_none() {
         let text = format!("{} is several files; name their directory with -o", about.name);
         return Err(exit::usage(text));
     }
@@ -160,7 +165,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let write = |out: &mut dyn Output| {
         args.to.write(&measurement, &choice, out).map_err(|e| failed(e, args, &measurement))
     };
-    match (&args.output, about.extension) {
+    match (args.path(), about.extension) {
         (Some(folder), None) => {
             let mut folder = Folder::new(folder)?;
             write(&mut folder)?;
@@ -169,7 +174,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (to, _) => {
             let mut out = Vec::new();
             write(&mut out)?;
-            output::write(&out, to.as_deref())?;
+            output::write(&out, to)?;
         }
     }
     Ok(code)
@@ -181,7 +186,7 @@ fn failed(error: ExportError, args: &Args, of: &Measurement) -> anyhow::Error {
     let of_parts = if of.parts.is_empty() { "" } else { "; --part NAME exports one of these" };
     match error {
         ExportError::Io(e) => {
-            let to = args.output.as_deref().unwrap_or(Path::new("standard output"));
+            let to = args.path().unwrap_or(Path::new("standard output"));
             exit::output(format!("cannot write {}: {e}", to.display()))
         }
         ExportError::NoSection { .. } | ExportError::NoMeasure { .. } => {

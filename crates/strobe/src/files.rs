@@ -13,12 +13,22 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
+use crate::exit;
+
 pub use read::{Kind, below, bytes, folders, head, is_directory, open, stream, text};
 pub use recording::Recording;
 pub use write::{
     Whole, append, cannot_write, folder, fresh, link, log, log_failed, logs_are_whole, replace,
     write,
 };
+
+/// The name that stands for standard output where `-o` is given it.
+const STANDARD_OUTPUT: &str = "-";
+
+/// The file that `-o` names; none if that is standard output.
+pub fn of_output<P: AsRef<Path> + ?Sized>(path: &P) -> Option<&Path> {
+    Some(path.as_ref()).filter(|path| *path != Path::new(STANDARD_OUTPUT))
+}
 
 /// What a command was asked to read and to write, by its arguments.
 ///
@@ -51,8 +61,16 @@ impl Named {
     /// Registers all of them.
     ///
     /// # Errors
-    /// If an output is an input or another output (64), or written by another process (74).
+    /// If an output is an input or another output, or bears the name of standard output (64); if
+    /// another process writes it (74).
     pub fn register(self) -> anyhow::Result<()> {
+        let standard = |(_, path): &&(String, PathBuf)| of_output(path).is_none();
+        if let Some((option, _)) = self.outputs.iter().find(standard) {
+            return Err(exit::usage(format!(
+                "{option} -: only -o writes to standard output by that name; give ./- for a file \
+                 of that name, or another one"
+            )));
+        }
         self.inputs.iter().for_each(|path| ledger::reads(path));
         self.outputs.iter().try_for_each(|(option, path)| ledger::will_write(option, path))?;
         self.outputs.iter().try_for_each(|(_, path)| write::is_free(path))

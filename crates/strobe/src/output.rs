@@ -54,7 +54,8 @@ pub struct Wanted {
     /// or .measurement.gz].
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Write the result to a file; a measurement is compressed if the name ends in .gz.
+    /// Write the result to a file, `-` for standard output; a measurement is compressed if the name
+    /// ends in .gz.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Only these sections of the measurement, as `profile,interrupts`.
@@ -69,17 +70,22 @@ pub struct Wanted {
 impl Wanted {
     /// Registers the file that is written.
     pub fn files(&self, named: &mut files::Named) {
-        named.writes("-o", &self.output);
+        named.writes("-o", self.path());
+    }
+
+    /// The file that is written; none for standard output.
+    fn path(&self) -> Option<&Path> {
+        self.output.as_deref().and_then(files::of_output)
     }
 
     /// The look of a text report.
     pub fn options(&self) -> strobe_report::Options {
-        options(self.output.is_none(), self.terse)
+        options(self.path().is_none(), self.terse)
     }
 
     /// Text or JSON: as asked for, else by the name of the file.
     pub fn format(&self) -> Format {
-        let name = self.output.as_deref().and_then(Path::file_name).unwrap_or_default();
+        let name = self.path().and_then(Path::file_name).unwrap_or_default();
         let name = name.to_string_lossy();
         let bare = name.strip_suffix(".gz").unwrap_or(&name);
         let is_measurement = [".measurement", ".json"].iter().any(|end| bare.ends_with(end));
@@ -121,8 +127,7 @@ impl Wanted {
         let measurement = short.as_ref().unwrap_or(measurement);
         // What does not hold together is not written: whoever reads it would refuse it.
         measurement.check().map_err(|error| anyhow::anyhow!("a defect: {error}"))?;
-        let is_compressed =
-            self.output.as_ref().is_some_and(|path| path.extension() == Some("gz".as_ref()));
+        let is_compressed = self.path().is_some_and(|path| path.extension() == Some("gz".as_ref()));
         if is_compressed {
             let mut out = Vec::new();
             file::write_compressed(measurement, &mut out)?;
@@ -159,7 +164,7 @@ impl Wanted {
 
     /// Writes it where it is wanted.
     pub fn write(&self, bytes: &[u8]) -> anyhow::Result<()> {
-        match &self.output {
+        match self.path() {
             None => write(bytes, None),
             Some(path) => write(&terminal::safe(bytes, false), Some(path)),
         }

@@ -32,7 +32,7 @@ pub struct Args {
     /// How to print the answer.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Write the answer to a file.
+    /// Write the answer to a file; `-` is standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -52,7 +52,7 @@ impl Args {
     /// Registers the files that are read and written.
     pub fn files(&self, named: &mut files::Named) {
         named.reads([&self.directory]);
-        named.writes("-o", &self.output);
+        named.writes("-o", self.output.as_deref().and_then(files::of_output));
     }
 }
 
@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Format::Csv => csv(&answer),
         Format::Json => json(&answer),
     };
-    output::write(text.as_bytes(), args.output.as_deref())?;
+    output::write(text.as_bytes(), args.output.as_deref().and_then(files::of_output))?;
     Ok(ExitCode::SUCCESS)
 }
 

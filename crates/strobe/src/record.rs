@@ -84,9 +84,7 @@ impl Args {
     /// Registers the files that are read and written; the source is when it is opened.
     pub fn files(&self, named: &mut files::Named) {
         named.reads(&self.elf);
-        if self.output != Path::new("-") {
-            named.writes("-o", [&self.output]);
-        }
+        named.writes("-o", files::of_output(&self.output));
     }
 }
 
@@ -96,7 +94,9 @@ const SHOWN_EVERY: Duration = Duration::from_millis(250);
 
 /// Opens, records, reports what was recorded.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    Recording::may_begin(&args.output, args.force)?;
+    if let Some(path) = files::of_output(&args.output) {
+        Recording::may_begin(path, args.force)?;
+    }
     let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
     // Before the file is begun: a source that cannot be opened leaves none.
     let elf = args.elf.as_deref().zip(firmware.as_ref());
@@ -148,14 +148,20 @@ pub fn header(opened: &Opened, path: Option<&Path>, firmware: Option<&Firmware>)
 
 /// The file is not buffered: what the writer has written is out of this process.
 fn create(path: &Path, force: bool) -> anyhow::Result<Box<dyn Write>> {
-    if path == Path::new("-") {
-        return Ok(Box::new(io::stdout()));
+    match files::of_output(path) {
+        Some(path) => Recording::create(path, force),
+        None => Ok(Box::new(io::stdout())),
     }
-    Recording::create(path, force)
 }
 
+/// What could not be recorded. That nobody reads standard output any more is for whoever reports
+/// errors to judge.
 fn unwritable(path: &Path, error: &io::Error) -> anyhow::Error {
-    exit::output(format!("cannot write {}: {error}", path.display()))
+    match files::of_output(path) {
+        Some(path) => files::cannot_write(path, error),
+        None if error.kind() == io::ErrorKind::BrokenPipe => io::Error::from(error.kind()).into(),
+        None => exit::output(format!("cannot write standard output: {error}")),
+    }
 }
 
 fn bar(quiet: bool) -> ProgressBar {

@@ -11,7 +11,7 @@ use strobe_model::measurement::{Cell, Content, Measurement, Number, Quantity, Ta
 use super::config::{Firmware, Words};
 use super::entry::From;
 use super::measure::{self, Failed};
-use crate::{exit, files, input, terminal};
+use crate::{exit, files, input, output, terminal};
 
 /// Functions that get a budget, and the part of all cycles that one must have.
 const FUNCTIONS: usize = 5;
@@ -25,7 +25,7 @@ const PINS: usize = 4;
 pub struct Args {
     /// The firmware, an ELF file.
     firmware: PathBuf,
-    /// Where to write it.
+    /// Where to write it; `-` is standard output.
     #[arg(long, short, value_name = "FILE", default_value = "strobe.toml")]
     output: PathBuf,
     /// Replace a file that is there.
@@ -50,27 +50,40 @@ impl Args {
     /// Registers the files that are read and written.
     pub fn files(&self, named: &mut files::Named) {
         named.reads([&self.firmware]);
-        named.writes("-o", [&self.output]);
+        named.writes("-o", self.file());
+    }
+
+    /// The file that is written; none for standard output.
+    fn file(&self) -> Option<&Path> {
+        files::of_output(&self.output)
+    }
+
+    /// The directory that paths in it are relative to.
+    fn directory(&self) -> &Path {
+        let parent = self.file().and_then(Path::parent);
+        parent.filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
+    }
+
+    /// What is measured, of this file.
+    fn measured(&self, elf: PathBuf) -> Firmware {
+        let firmware = Firmware::of(elf, self.board.clone(), self.until.clone());
+        Firmware { exit_code: self.exit_code, run: self.run.clone(), ..firmware }
     }
 }
 
 /// Measures and writes.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let shown = args.output.display();
-    if args.output.exists() && !args.force {
-        return Err(exit::usage(format!("{shown} exists; --force replaces it")));
+    if let Some(path) = args.file().filter(|path| path.exists() && !args.force) {
+        return Err(exit::usage(format!("{} exists; --force replaces it", path.display())));
     }
-    let directory = args.output.parent().filter(|parent| *parent != Path::new(""));
-    let directory = directory.unwrap_or(Path::new("."));
+    let directory = args.directory();
     let unreadable = |e| exit::no_input(format!("cannot read {}: {e}", directory.display()));
     let directory = directory.canonicalize().map_err(unreadable)?;
     // What is no firmware has its own words.
     input::firmware(&args.firmware)?;
     let elf = args.firmware.canonicalize().unwrap_or_else(|_| args.firmware.clone());
     let elf = elf.strip_prefix(&directory).map(Path::to_owned).unwrap_or(elf);
-    let exit_code = args.exit_code;
-    let firmware = Firmware::of(elf, args.board.clone(), args.until.clone());
-    let firmware = Firmware { exit_code, run: args.run.clone(), ..firmware };
+    let firmware = args.measured(elf);
     let run = measure::watched(&firmware, &directory).map_err(Failed::passed_on)?;
     let [size, stack] =
         [From::Size, From::Stack].map(|from| measure::of(&firmware, &from, &directory));
@@ -80,8 +93,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     written.heap(&run);
     pins.iter().for_each(|pins| written.pins(pins));
     let text = written.0;
-    files::write(&args.output, text.as_bytes())?;
-    terminal::message(&format!("{shown} written; edit it, then: strobe check {shown}"));
+    output::write(text.as_bytes(), args.file())?;
+    if let Some(path) = args.file() {
+        let shown = path.display();
+        terminal::message(&format!("{shown} written; edit it, then: strobe check {shown}"));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

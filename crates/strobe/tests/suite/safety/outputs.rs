@@ -23,6 +23,24 @@ const ATTEMPTS: [(&[&str], &str); 14] = [
     (&["run", "--rig", "rig.toml", "--uart", "USART1=file:board.toml"], "board.toml"),
 ];
 
+/// Where the firmware's debug information has a source file, from the folder on.
+const SOURCE: &str = "firmware/loop/test_loop.S";
+
+/// Budgets that name all kinds of files.
+const BUDGETS: &str = r#"
+baseline = "base.toml"
+[[firmware]]
+elf = "fw.elf"
+board = "board.toml"
+until = "finished"
+run = ["--uart-input", "USART1=file:in.txt", "--uart", "USART1=file:log.txt"]
+[firmware.measurement.m]
+file = "x.measurement"
+[[firmware.budget]]
+function = "test_loop"
+max = "1 s"
+"#;
+
 fn everything() -> Folder {
     let folder = Folder::new();
     let recorded = folder.strobe(&["record", "file:q.swo", "-o", "q.strobe"]);
@@ -34,6 +52,12 @@ fn everything() -> Folder {
     let board = "../../crates/strobe-sim/boards/stm32f070cb.toml";
     let board = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(board);
     std::fs::copy(board, folder.path("board.toml")).expect("the board's file");
+    std::fs::create_dir_all(folder.path("firmware/loop")).expect("it is ours");
+    folder.write(SOURCE, b"somebody's work");
+    folder.write("strobe.toml", BUDGETS.as_bytes());
+    folder.write("in.txt", b"in");
+    folder.write("log.txt", b"of an earlier run");
+    assert_eq!(folder.strobe(&["check", "--accept"]).code, 0);
     folder.write(
         "rig.toml",
         b"name = 'one'\n[[chip]]\nname = 'a'\nboard = 'board.toml'\nfirmware = 'fw.elf'\n",
@@ -159,4 +183,68 @@ fn a_recording_under_way_is_not_written_by_another() {
     let report = folder.strobe(&["report", "x.strobe"]);
     assert_eq!(report.code, 0, "{}", report.stderr);
     assert!(!report.stdout.contains("damaged"), "{}", report.stdout);
+}
+
+/// `-o -` is standard output in every command, whether or not a file has that name.
+#[test]
+fn a_dash_is_standard_output() {
+    let folder = everything();
+    let calls: [&[&str]; 10] = [
+        &["run", "fw.elf"],
+        &["size", "fw.elf"],
+        &["stack", "fw.elf"],
+        &["cycles", "fw.elf", "test_loop"],
+        &["pins", "x.vcd"],
+        &["plan", "--clock", "16MHz", "--baud", "2M"],
+        &["check"],
+        &["report", "q.swo"],
+        &["export", "x.measurement", "--to", "collapsed"],
+        &["init", "fw.elf", "--until", "finished"],
+    ];
+    for is_there in [false, true] {
+        if is_there {
+            folder.write("-", b"a file");
+        }
+        for call in calls {
+            let ran = folder.strobe(&[call, &["-o", "-"]].concat());
+            assert_eq!(ran.code, 0, "{call:?}: {}", ran.stderr);
+            assert!(ran.stdout.len() > 20, "{call:?}: {}", ran.stdout);
+            // Which writes to a file of its own without.
+            let is_own = call[0] == "init";
+            assert!(is_own || ran.stdout == folder.strobe(call).stdout, "{call:?}");
+        }
+        let mut record = folder.command(&["record", "file:q.swo", "-q", "-o", "-"]);
+        let recorded = record.output().expect("it runs").stdout;
+        assert!(recorded.starts_with(b"\x93strobe\n"), "{recorded:?}");
+        assert_eq!(folder.path("-").exists(), is_there);
+    }
+    assert_eq!(folder.read("-"), b"a file");
+    let options: [&[&str]; 3] = [
+        &["pins", "x.vcd", "--export", "-"],
+        &["check", "--junit", "-"],
+        &["run", "fw.elf", "--uart", "USART1=file:-"],
+    ];
+    for arguments in options {
+        let ran = folder.strobe(arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (64, ""), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("./-"), "{}", ran.stderr);
+    }
+    assert_eq!(folder.strobe(&["size", "fw.elf", "-o", "./-"]).code, 0);
+    assert_ne!(folder.read("-"), b"a file", "by a path it is one");
+}
+
+/// More than a pipe holds, of which somebody takes a byte.
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let folder = Folder::new();
+    folder.write("long.swo", &strobe_synth::swo::mixed(500, 7).bytes.repeat(200));
+    let strobe = assert_cmd::cargo::cargo_bin!("strobe").display();
+    for call in ["record file:long.swo -o -", "report long.swo --format json -o -"] {
+        let script = format!("'{strobe}' {call} | head -c 1 >/dev/null; exit ${{PIPESTATUS[0]}}");
+        let mut shell = std::process::Command::new("bash");
+        let ran = shell.args(["-c", &script]).current_dir(folder.0.path()).output().expect("bash");
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(0), "{call}: {stderr}");
+        assert!(!stderr.contains("pipe"), "{call}: {stderr}");
+    }
 }
