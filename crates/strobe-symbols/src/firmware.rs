@@ -395,6 +395,15 @@ impl Firmware {
         }
     }
 
+    /// The source files that code is from, each once, as [`Frame::file`](crate::Frame::file) has
+    /// them.
+    pub fn source_files(&self) -> impl Iterator<Item = &str> {
+        let lines = self.debug.line_pieces.iter().map(|piece| piece.value);
+        let calls = self.debug.scopes.iter().filter_map(|scope| Some(scope.caller?.1));
+        let files: BTreeSet<_> = lines.chain(calls).filter_map(|place| place.file).collect();
+        files.into_iter().map(|id| self.debug.string(id))
+    }
+
     /// The functions at each of many addresses, in any order.
     pub fn frames_batch(&self, addresses: &[u32]) -> FramesBatch<'_> {
         const UNSEEN: u32 = u32::MAX;

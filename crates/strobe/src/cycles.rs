@@ -52,6 +52,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = input::firmware(&args.firmware)?;
     let choice = board::choose(&args.simulation.setup.board, &firmware)?;
     let function = input::function(&firmware, &args.function)?;
+    let mut sources = Sources::new(&args.source);
+    sources.register(&firmware)?;
     let mut flash = FlashState {
         wait_states: args.wait_states.unwrap_or(0),
         prefetch: args.wait_states.is_some_and(|n| n > 0) && !args.no_prefetch,
@@ -92,7 +94,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         clock_hz: clock.map(|c| c.hz),
         run: done.as_ref().map(|d| &d.record),
     })?;
-    let mut sources = Sources::new(&args.source);
     for instruction in &mut report.instructions {
         if let Some(line) = &mut instruction.source {
             line.text = sources.text(&line.file, line.line);

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::exit;
 
+pub use ledger::will_read;
 pub use read::{Kind, below, bytes, folders, head, is_directory, open, stream, text};
 pub use recording::Recording;
 pub use write::{

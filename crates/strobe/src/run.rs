@@ -148,6 +148,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let choice = board::choose(&args.simulation.setup.board, &firmware)?;
     // A wrong name shall not cost a whole run.
     let annotated = functions(&firmware, &args.annotate)?;
+    args.register_sources(&firmware)?;
     let threads = args.threads()?;
     let mut swo = args.swo.as_deref().map(Raw::create).transpose()?;
     let pin = swo.as_mut().map(|raw| raw as &mut dyn Pin);
@@ -175,6 +176,7 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let (chip, setup) = (args.chip.as_deref(), &args.simulation.setup);
     let rig = Rig::load(path, chip, &args.load, setup)?;
     let annotated = functions(&rig.members[rig.chosen].firmware, &args.annotate)?;
+    rig.members.iter().try_for_each(|member| args.register_sources(&member.firmware))?;
     let asked = simulate::settings(&args.simulation, args.threads()?)?;
     let asked = Settings { heap: args.heaps()?, ..asked };
     let mut ran = rig.simulate(setup, &asked, None)?;
@@ -209,6 +211,14 @@ impl Args {
         named.writes("--swo", &self.swo);
         self.simulation.files(named);
         self.result.files(named);
+    }
+
+    /// Registers the source files that lines are read from when the run is over.
+    fn register_sources(&self, firmware: &Firmware) -> anyhow::Result<()> {
+        match self.attach.contains(&What::Source) || !self.annotate.is_empty() {
+            true => Sources::new(&self.source).register(firmware),
+            false => Ok(()),
+        }
     }
 
     /// Puts into a measurement what was asked for, and for text what functions are annotated from.

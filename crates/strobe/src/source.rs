@@ -3,7 +3,12 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use strobe_symbols::Firmware;
+
 use crate::files::{self, Kind};
+
+/// Names of source files that are looked for, at most: the largest programs have some thousands.
+const MOST_FILES: usize = 100_000;
 
 /// Source files by the name that the debug information gives them.
 pub struct Sources {
@@ -28,7 +33,18 @@ impl Sources {
         lines.get(line.checked_sub(1)? as usize).map(|text| text.trim_end().to_owned())
     }
 
-    fn read(&self, file: &str) -> Option<Vec<String>> {
+    /// Registers the files that a firmware's code is from: they may be read when outputs have been
+    /// begun.
+    ///
+    /// # Errors
+    /// If one of them is an output.
+    pub fn register(&self, firmware: &Firmware) -> anyhow::Result<()> {
+        let files = firmware.source_files().take(MOST_FILES);
+        files.filter_map(|file| self.find(file)).try_for_each(|found| files::will_read(&found))
+    }
+
+    /// Where a file is, if it is there.
+    fn find(&self, file: &str) -> Option<PathBuf> {
         let ends = |root: &PathBuf| {
             let parts: Vec<_> = Path::new(file).iter().collect();
             let shorter = (0..parts.len()).map(move |i| parts[i..].iter().collect::<PathBuf>());
@@ -40,10 +56,13 @@ impl Sources {
         };
         let candidates =
             std::iter::once(PathBuf::from(file)).chain(self.roots.iter().flat_map(ends));
-        let found = candidates.into_iter().find(|path| {
+        candidates.into_iter().find(|path| {
             std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= Kind::SOURCE.most_bytes)
-        })?;
-        let text = files::bytes(&found, &Kind::SOURCE).ok()?;
+        })
+    }
+
+    fn read(&self, file: &str) -> Option<Vec<String>> {
+        let text = files::bytes(&self.find(file)?, &Kind::SOURCE).ok()?;
         Some(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
     }
 }

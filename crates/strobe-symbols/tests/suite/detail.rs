@@ -41,6 +41,12 @@ fn full_debug_information_leaves_nothing_to_wish_for() {
     assert_eq!(firmware.detail(), Detail::Lines);
     assert_eq!(firmware.detail_note(), "");
     assert!(firmware.warnings().is_empty(), "{:?}", firmware.warnings());
+    // Whoever reads lines finds them in these files.
+    let files: Vec<&str> = firmware.source_files().collect();
+    let frames = firmware.functions().iter().flat_map(|f| firmware.frames(f.start).frames);
+    let named: Vec<&str> = frames.filter_map(|frame| frame.file).collect();
+    assert!(!named.is_empty());
+    assert!(named.iter().all(|file| files.contains(file)), "{named:?} {files:?}");
 }
 
 #[test]

@@ -31,12 +31,14 @@ enum Use {
     /// An argument names it; it is not open yet.
     WillBeWritten,
     Written,
+    /// A process that this one starts writes it, for others that may read it.
+    WrittenByOthers,
 }
 
 #[derive(Default)]
 struct Ledger {
     by_id: HashMap<Id, Entry>,
-    /// Outputs that did not exist, by their directory and name.
+    /// Files that did not exist, by their directory and name.
     by_place: HashMap<(Id, OsString), Entry>,
 }
 
@@ -87,20 +89,53 @@ fn reads_open(path: &Path, metadata: &Metadata) {
 /// If it is an output, announced or written.
 pub fn opens(path: &Path, metadata: &Metadata) -> anyhow::Result<()> {
     let Some(id) = id(path, metadata) else { return Ok(()) };
-    let known = with(|ledger| ledger.by_id.get(&id).cloned());
-    match known.filter(|entry| entry.use_ != Use::Read) {
-        Some(Entry { name, .. }) => {
-            let (shown, other) = (path.display(), name.display());
-            Err(exit::usage(format!(
-                "{shown} is read, and {other} would be written, which is the same file; name \
-                 another output"
-            )))
+    with(|ledger| enter_read(ledger.by_id.entry(id), path))
+}
+
+/// Registers a file, or those of a directory, that is read later, by this process or one that it
+/// starts; also one that has yet to be made.
+///
+/// # Errors
+/// If it is an output, announced or written.
+pub fn will_read(path: &Path) -> anyhow::Result<()> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            let files = entries.map(|entry| entry.path()).filter(|path| path.is_file());
+            files.into_iter().try_for_each(|file| match std::fs::metadata(&file) {
+                Ok(metadata) => opens(&file, &metadata),
+                Err(_) => Ok(()),
+            })
         }
-        None => {
-            reads_open(path, metadata);
-            Ok(())
-        }
+        Ok(metadata) => opens(path, &metadata),
+        Err(_) => match place(path) {
+            Some(place) => with(|ledger| enter_read(ledger.by_place.entry(place), path)),
+            None => Ok(()),
+        },
     }
+}
+
+/// Enters an input, unless it is an output.
+fn enter_read<K>(slot: hash_map::Entry<'_, K, Entry>, path: &Path) -> anyhow::Result<()> {
+    let mut slot = match slot {
+        hash_map::Entry::Vacant(slot) => {
+            slot.insert(Entry { name: path.to_owned(), use_: Use::Read });
+            return Ok(());
+        }
+        hash_map::Entry::Occupied(slot) => slot,
+    };
+    if matches!(slot.get().use_, Use::Read | Use::WrittenByOthers) {
+        return Ok(());
+    }
+    let (shown, other) = (path.display(), slot.get().name.display());
+    let text = format!(
+        "{shown} is read, and {other} would be written, which is the same file; name another output"
+    );
+    // Whoever wants to read it may go on without. It must not be written then either.
+    if slot.get().use_ == Use::WillBeWritten {
+        slot.get_mut().use_ = Use::Read;
+    }
+    Err(exit::usage(text))
 }
 
 /// Registers a file that an option names as an output.
@@ -109,6 +144,14 @@ pub fn opens(path: &Path, metadata: &Metadata) -> anyhow::Result<()> {
 /// If it is read, or named by another option.
 pub fn will_write(option: &str, path: &Path) -> anyhow::Result<()> {
     register(option, path, Use::WillBeWritten)
+}
+
+/// Registers a file that a process writes which this one starts.
+///
+/// # Errors
+/// If this process reads or writes it.
+pub fn others_write(option: &str, path: &Path) -> anyhow::Result<()> {
+    register(option, path, Use::WrittenByOthers)
 }
 
 /// Registers a file that is opened now to be written, and has not been touched.
@@ -150,12 +193,16 @@ fn enter<K>(slot: hash_map::Entry<'_, K, Entry>, entry: Entry) -> Option<Entry> 
             None
         }
         hash_map::Entry::Occupied(mut slot) => {
-            // What an argument announced is now opened.
-            let is_own = slot.get().use_ == Use::WillBeWritten && entry.use_ == Use::Written;
-            if is_own {
+            let may = match (slot.get().use_, entry.use_) {
+                // What an argument announced is now opened.
+                (Use::WillBeWritten, Use::Written) => true,
+                // One after another: they are started so.
+                (known, new) => known == Use::WrittenByOthers && new == known,
+            };
+            if may {
                 slot.insert(entry);
             }
-            (!is_own).then(|| slot.get().clone())
+            (!may).then(|| slot.get().clone())
         }
     }
 }
@@ -217,6 +264,35 @@ pub fn end_of_links(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_could_not_be_read_because_it_is_an_output_is_not_written_either() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = folder.path().join("main.c");
+        std::fs::write(&source, "int main;").expect("a file");
+        will_write("-o", &source).expect("nobody's");
+        let metadata = std::fs::metadata(&source).expect("a file");
+        assert!(opens(&source, &metadata).is_err());
+        let error = writes(&source).expect_err("it is an input").to_string();
+        assert!(error.contains("main.c is read"), "{error}");
+        let built = folder.path().join("built.elf");
+        will_read(&built).expect("it is made later");
+        assert!(will_write("-o", &built).is_err());
+    }
+
+    #[test]
+    fn what_others_write_they_may_read_and_write_again_and_nobody_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("in"), "content").expect("a file");
+        reads(&at("in"));
+        assert!(others_write("--uart", &at("in")).is_err());
+        for _ in 0..2 {
+            others_write("--uart", &at("log")).expect("one after another");
+        }
+        will_read(&at("log")).expect("the next one reads it");
+        assert!(will_write("-o", &at("log")).is_err());
+    }
 
     #[test]
     fn an_output_is_neither_an_input_nor_another_output() {

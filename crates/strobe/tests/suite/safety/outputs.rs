@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use super::{Folder, is_symlink};
 
 /// Calls, each with the file that it must leave as it was.
-const ATTEMPTS: [(&[&str], &str); 14] = [
+const ATTEMPTS: [(&[&str], &str); 19] = [
     (&["report", "q.strobe", "--port", "0=q.strobe"], "q.strobe"),
     (&["report", "q.swo", "--as", "swo", "--port", "0=q.swo"], "q.swo"),
     (&["record", "file:q.swo", "-o", "q.swo", "--force"], "q.swo"),
@@ -21,10 +21,17 @@ const ATTEMPTS: [(&[&str], &str); 14] = [
     (&["pins", "x.vcd", "--export", "x.vcd"], "x.vcd"),
     (&["run", "--rig", "rig.toml", "-o", "fw.elf"], "fw.elf"),
     (&["run", "--rig", "rig.toml", "--uart", "USART1=file:board.toml"], "board.toml"),
+    // What only the firmware names.
+    (&["cycles", "fw.elf", "test_loop", "-o", SOURCE], SOURCE),
+    (&["run", "fw.elf", "--annotate", "test_loop", "-o", SOURCE], SOURCE),
+    (&["run", "fw.elf", "--attach", "source", "-o", SOURCE], SOURCE),
+    (&["run", "fw.elf", "--annotate", "test_loop", "--swo", SOURCE], SOURCE),
+    (&["run", "fw.elf", "--attach", "source", "--uart", UART], SOURCE),
 ];
 
 /// Where the firmware's debug information has a source file, from the folder on.
 const SOURCE: &str = "firmware/loop/test_loop.S";
+const UART: &str = "USART1=file:firmware/loop/test_loop.S";
 
 /// Budgets that name all kinds of files.
 const BUDGETS: &str = r#"
