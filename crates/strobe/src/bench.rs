@@ -135,8 +135,11 @@ pub struct Args {
 impl Args {
     /// Registers the files that are written.
     pub fn files(&self, named: &mut files::Named) {
-        let paths = self.commands.iter().map(Path::new);
-        named.reads(paths.filter(|path| path.is_file()));
+        // A command may be one word or a line of them.
+        let words = self.commands.iter().flat_map(|line| {
+            std::iter::once(line.as_str()).chain(line.split_whitespace()).map(Path::new)
+        });
+        named.reads(words.filter(|path| path.is_file()));
         self.firmware.files(named);
         named.writes("--samples", &self.samples);
         self.result.files(named);

@@ -2,6 +2,7 @@
 
 mod against;
 mod baseline;
+mod commands;
 mod config;
 mod entry;
 mod evaluate;
@@ -79,7 +80,14 @@ impl Args {
         named.reads([&self.budgets]);
         named.writes("--junit", &self.junit);
         named.writes("--markdown", &self.markdown);
+        named.writes("GITHUB_STEP_SUMMARY", self.step_summary());
         self.result.files(named);
+    }
+
+    /// The summary of GitHub's step, if it is written.
+    fn step_summary(&self) -> Option<PathBuf> {
+        let path = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty())?;
+        (in_actions() && !self.accept && !self.watch).then(|| path.into())
     }
 
     /// The directory from which commands and paths are meant.
@@ -91,11 +99,17 @@ impl Args {
     }
 }
 
+/// Whether this is a step of GitHub Actions.
+fn in_actions() -> bool {
+    std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true")
+}
+
 /// Checks and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.log.ready()?;
     let directory = args.directory()?;
     let config = config::read(&args.budgets)?;
+    commands::register(&config, &directory)?;
     let path = directory.join(&config.baseline);
     if args.watch {
         return watch::watch(&config, &directory);
@@ -149,12 +163,10 @@ fn report(args: &Args, lines: &[Line]) -> anyhow::Result<()> {
     if let Some(path) = &args.markdown {
         files::write(path, summary.as_bytes())?;
     }
-    let in_actions = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
-    let step = std::env::var_os("GITHUB_STEP_SUMMARY");
-    if let Some(path) = step.filter(|path| in_actions && !path.is_empty()) {
-        files::append(Path::new(&path), summary.as_bytes())?;
+    if let Some(path) = args.step_summary() {
+        files::append(&path, summary.as_bytes())?;
     }
-    if args.github || in_actions {
+    if args.github || in_actions() {
         github::annotations(lines, &file).lines().for_each(terminal::message);
     }
     Ok(())

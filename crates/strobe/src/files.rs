@@ -59,6 +59,24 @@ impl Named {
         self
     }
 
+    /// The same files, named from that directory.
+    #[must_use]
+    pub fn within(self, directory: &Path) -> Self {
+        let from_there = |path: PathBuf| directory.join(path);
+        let outputs = self.outputs.into_iter();
+        Named {
+            inputs: self.inputs.into_iter().map(from_there).collect(),
+            outputs: outputs.map(|(option, path)| (option, from_there(path))).collect(),
+        }
+    }
+
+    /// The files of others as well.
+    pub fn add(&mut self, others: Named) -> &mut Self {
+        self.inputs.extend(others.inputs);
+        self.outputs.extend(others.outputs);
+        self
+    }
+
     /// Registers all of them.
     ///
     /// # Errors
@@ -75,5 +93,15 @@ impl Named {
         self.inputs.iter().for_each(|path| ledger::reads(path));
         self.outputs.iter().try_for_each(|(option, path)| ledger::will_write(option, path))?;
         self.outputs.iter().try_for_each(|(_, path)| write::is_free(path))
+    }
+
+    /// Registers what processes read and write that this one starts, one after another: some may
+    /// read what others have written.
+    ///
+    /// # Errors
+    /// If they write what this one reads, or read or write what this one writes (64).
+    pub fn register_for_others(self) -> anyhow::Result<()> {
+        self.outputs.iter().try_for_each(|(option, path)| ledger::others_write(option, path))?;
+        self.inputs.iter().try_for_each(|path| ledger::will_read(path))
     }
 }

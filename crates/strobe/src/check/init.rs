@@ -8,6 +8,7 @@ use strobe_analyse::attribution::{By, rows};
 use strobe_analyse::budget::{Selector, Statistic, contributors};
 use strobe_model::measurement::{Cell, Content, Measurement, Number, Quantity, Table, Trust};
 
+use super::commands;
 use super::config::{Firmware, Words};
 use super::entry::From;
 use super::measure::{self, Failed};
@@ -50,6 +51,8 @@ impl Args {
     /// Registers the files that are read and written.
     pub fn files(&self, named: &mut files::Named) {
         named.reads([&self.firmware]);
+        // Its measurements run in the directory of the output.
+        named.add(commands::named(&self.measured(self.firmware.clone())).within(self.directory()));
         named.writes("-o", self.file());
     }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use super::{Folder, is_symlink};
 
 /// Calls, each with the file that it must leave as it was.
-const ATTEMPTS: [(&[&str], &str); 19] = [
+const ATTEMPTS: [(&[&str], &str); 30] = [
     (&["report", "q.strobe", "--port", "0=q.strobe"], "q.strobe"),
     (&["report", "q.swo", "--as", "swo", "--port", "0=q.swo"], "q.swo"),
     (&["record", "file:q.swo", "-o", "q.swo", "--force"], "q.swo"),
@@ -21,12 +21,27 @@ const ATTEMPTS: [(&[&str], &str); 19] = [
     (&["pins", "x.vcd", "--export", "x.vcd"], "x.vcd"),
     (&["run", "--rig", "rig.toml", "-o", "fw.elf"], "fw.elf"),
     (&["run", "--rig", "rig.toml", "--uart", "USART1=file:board.toml"], "board.toml"),
+    (&["bench", "--rounds", "1", "-o", "in.txt", "cat in.txt", "true"], "in.txt"),
     // What only the firmware names.
     (&["cycles", "fw.elf", "test_loop", "-o", SOURCE], SOURCE),
     (&["run", "fw.elf", "--annotate", "test_loop", "-o", SOURCE], SOURCE),
     (&["run", "fw.elf", "--attach", "source", "-o", SOURCE], SOURCE),
     (&["run", "fw.elf", "--annotate", "test_loop", "--swo", SOURCE], SOURCE),
     (&["run", "fw.elf", "--attach", "source", "--uart", UART], SOURCE),
+    // What other processes read or write, and strobe.toml or options for them name.
+    (&["check", "--junit", "fw.elf"], "fw.elf"),
+    (&["check", "-o", "soft"], "fw.elf"),
+    (&["check", "--markdown", "hard"], "fw.elf"),
+    (&["check", "-o", "board.toml"], "board.toml"),
+    (&["check", "-o", "in.txt"], "in.txt"),
+    (&["check", "-o", "log.txt"], "log.txt"),
+    (&["check", "--junit", "x.measurement"], "x.measurement"),
+    (&["check", "--junit", "base.toml"], "base.toml"),
+    (&["init", "fw.elf", "--board", "board.toml", "-o", "board.toml", "--force"], "board.toml"),
+    (
+        &["init", "fw.elf", "-o", "in.txt", "--force", "--", "--uart-input", "USART1=file:in.txt"],
+        "in.txt",
+    ),
 ];
 
 /// Where the firmware's debug information has a source file, from the folder on.
@@ -83,6 +98,39 @@ fn no_output_is_an_input() {
         assert_eq!(ran.stdout, "", "{arguments:?}");
         assert_eq!(folder.read(file), before, "{arguments:?} destroyed {file}");
     }
+}
+
+/// In GitHub Actions a file is written that no argument names.
+#[test]
+fn the_summary_of_a_step_is_no_input() {
+    let folder = everything();
+    for file in ["fw.elf", "strobe.toml", "in.txt", "base.toml"] {
+        let before = folder.read(file);
+        let mut command = folder.command(&["check"]);
+        command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", file);
+        let ran = crate::common::ran(&mut command);
+        assert_eq!(ran.code, 64, "{file}: {}", ran.stderr);
+        assert_eq!(folder.read(file), before);
+    }
+}
+
+/// Neither what a build has yet to make nor the file with the budgets itself.
+#[test]
+fn what_a_check_reads_is_written_by_nobody() {
+    let folder = Folder::new();
+    let budget = "[[firmware.budget]]\nsize = \"total\"\nmax = \"1 MiB\"\n";
+    let built = "[[firmware]]\nelf = \"new.elf\"\nbuild = \"cp fw.elf new.elf\"\n";
+    folder.write("strobe.toml", format!("{built}{budget}").as_bytes());
+    let ran = folder.strobe(&["check", "--junit", "new.elf"]);
+    assert_eq!(ran.code, 64, "{}", ran.stderr);
+    assert!(!folder.path("new.elf").exists(), "nothing was built");
+    let ran = folder.strobe(&["check", "--junit", "new.xml"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let run = "[[firmware]]\nelf = \"fw.elf\"\nrun = [\"--uart\", \"USART1=file:strobe.toml\"]\n";
+    folder.write("strobe.toml", format!("{run}{budget}").as_bytes());
+    let before = folder.read("strobe.toml");
+    assert_eq!(folder.strobe(&["check"]).code, 64);
+    assert_eq!(folder.read("strobe.toml"), before);
 }
 
 #[test]
