@@ -41,6 +41,9 @@ Exit codes: 0 all budgets held, 110 one is exceeded, or may be, or its figure is
 matches nothing or cannot be judged, or the file contradicts itself (110 goes first), 64 wrong
 arguments, 66 a file cannot be read, 74 a file cannot be written, 130 stopped by Ctrl-C";
 
+/// Options of the report, which is not made of what is accepted or watched.
+const REPORTS: [&str; 6] = ["log", "junit", "markdown", "github", "output", "format"];
+
 /// Check the budgets of strobe.toml: cycles, latencies, sizes, stacks and any other figure against
 /// limits, a baseline or another git revision.
 #[derive(clap::Args)]
@@ -50,7 +53,7 @@ pub struct Args {
     #[arg(default_value = "strobe.toml")]
     budgets: PathBuf,
     /// Accept the figures as they are: write the baseline, and show what changes in it.
-    #[arg(long, conflicts_with_all = ["against", "watch", "log"])]
+    #[arg(long, conflicts_with_all = ["against", "watch"], conflicts_with_all = REPORTS)]
     accept: bool,
     /// Relative limits count from this git revision, which is built in a temporary work tree.
     #[arg(long, value_name = "REV", conflicts_with = "watch")]
@@ -66,7 +69,7 @@ pub struct Args {
     github: bool,
     /// Build and check again whenever a source file, or without a build command the firmware,
     /// changes; until Ctrl-C.
-    #[arg(long, conflicts_with = "log")]
+    #[arg(long, conflicts_with_all = REPORTS)]
     watch: bool,
     #[command(flatten)]
     result: Wanted,
@@ -174,7 +177,8 @@ fn report(args: &Args, lines: &[Line]) -> anyhow::Result<()> {
 
 /// Writes the baseline and shows what changes in it.
 fn accept(config: &Config, directory: &Path, path: &Path) -> anyhow::Result<ExitCode> {
-    // A file that cannot be read is replaced: that is what its message asks for.
+    Baseline::may_replace(path)?;
+    // One that is of another form or cut off is replaced: that is what its message asks for.
     let old = Baseline::read(path).unwrap_or_else(|error| {
         terminal::message(&format!("strobe: {error}; it is replaced"));
         None
@@ -186,6 +190,8 @@ fn accept(config: &Config, directory: &Path, path: &Path) -> anyhow::Result<Exit
         let text = missing.join("\n");
         return Err(exit::data(format!("nothing is accepted, for some have no figure:\n{text}")));
     }
+    // A build may have made another file of that name.
+    Baseline::may_replace(path)?;
     new.write(path)?;
     output::write(accepted(old.as_ref(), &new, path).as_bytes(), None)?;
     Ok(ExitCode::SUCCESS)

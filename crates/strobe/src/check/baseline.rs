@@ -13,6 +13,9 @@ use crate::files::{self, Kind};
 
 const SCHEMA: &str = "strobe-baseline/1";
 
+/// How the line of any version begins that names it.
+const OWN: &str = "schema = \"strobe-baseline/";
+
 const HEAD: &str = "\
 # Figures accepted by `strobe check --accept` (docs/check.md); limits with a sign count from here.
 ";
@@ -121,6 +124,28 @@ impl Baseline {
         read.map(Some).map_err(|e| exit::data(format!("{}: {e}", path.display())))
     }
 
+    /// Whether a file, if there is one, is a baseline, whole or not, or empty: what else a slip of
+    /// the pen may name is not replaced.
+    ///
+    /// # Errors
+    /// What cannot be read (66); what is none (65).
+    pub fn may_replace(path: &Path) -> anyhow::Result<()> {
+        if !path.exists() {
+            return Ok(());
+        }
+        let bytes = files::bytes(path, &Kind::BASELINE)?;
+        let is_own = |line: &[u8]| line.trim_ascii_start().starts_with(OWN.as_bytes());
+        let begins_so = bytes.starts_with(HEAD.as_bytes()) || HEAD.as_bytes().starts_with(&bytes);
+        if begins_so || bytes.split(|byte| *byte == b'\n').any(is_own) {
+            return Ok(());
+        }
+        Err(exit::data(format!(
+            "{} is no baseline, and would be replaced by one; give `baseline` in strobe.toml \
+             another name, or remove the file",
+            path.display()
+        )))
+    }
+
     fn parse(text: &str) -> Result<Self, String> {
         let schema: Head = toml::from_str(text).map_err(|e| {
             format!(
@@ -187,6 +212,25 @@ mod tests {
         for (at, _) in text.trim_end().match_indices('\n') {
             let cut = &text[..at];
             assert!(Baseline::parse(cut).is_err(), "{cut}");
+        }
+    }
+
+    #[test]
+    fn only_baselines_are_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        Baseline::may_replace(&path).unwrap();
+        let whole = format!("{HEAD}{}", toml::to_string(&baseline()).unwrap()).into_bytes();
+        let conflict = [b"<<<<<<< ours\n", &*whole].concat();
+        let cut = (0..whole.len()).map(|end| &whole[..end]);
+        for mine in cut.chain([&*whole, &conflict]) {
+            std::fs::write(&path, mine).unwrap();
+            Baseline::may_replace(&path).unwrap();
+        }
+        for other in [&b"\x7fELF"[..], b"[[firmware]]\nelf = \"fw.elf\"\n", b"\n"] {
+            std::fs::write(&path, other).unwrap();
+            let error = Baseline::may_replace(&path).unwrap_err().to_string();
+            assert!(error.contains("is no baseline"), "{error}");
         }
     }
 

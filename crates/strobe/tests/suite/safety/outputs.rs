@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use super::{Folder, is_symlink};
 
 /// Calls, each with the file that it must leave as it was.
-const ATTEMPTS: [(&[&str], &str); 30] = [
+const ATTEMPTS: [(&[&str], &str); 31] = [
     (&["report", "q.strobe", "--port", "0=q.strobe"], "q.strobe"),
     (&["report", "q.swo", "--as", "swo", "--port", "0=q.swo"], "q.swo"),
     (&["record", "file:q.swo", "-o", "q.swo", "--force"], "q.swo"),
@@ -37,6 +37,7 @@ const ATTEMPTS: [(&[&str], &str); 30] = [
     (&["check", "-o", "log.txt"], "log.txt"),
     (&["check", "--junit", "x.measurement"], "x.measurement"),
     (&["check", "--junit", "base.toml"], "base.toml"),
+    (&["check", "--accept", "--junit", "base.toml"], "base.toml"),
     (&["init", "fw.elf", "--board", "board.toml", "-o", "board.toml", "--force"], "board.toml"),
     (
         &["init", "fw.elf", "-o", "in.txt", "--force", "--", "--uart-input", "USART1=file:in.txt"],
@@ -94,7 +95,8 @@ fn no_output_is_an_input() {
         let before = folder.read(file);
         let ran = folder.strobe(arguments);
         assert_eq!(ran.code, 64, "{arguments:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains(file), "{arguments:?}: {}", ran.stderr);
+        let names_it = ran.stderr.contains(file) || ran.stderr.contains("--accept");
+        assert!(names_it, "{arguments:?}: {}", ran.stderr);
         assert_eq!(ran.stdout, "", "{arguments:?}");
         assert_eq!(folder.read(file), before, "{arguments:?} destroyed {file}");
     }
@@ -131,6 +133,24 @@ fn what_a_check_reads_is_written_by_nobody() {
     let before = folder.read("strobe.toml");
     assert_eq!(folder.strobe(&["check"]).code, 64);
     assert_eq!(folder.read("strobe.toml"), before);
+}
+
+#[test]
+fn only_a_baseline_is_replaced_by_a_baseline() {
+    let folder = Folder::new();
+    folder.write("main.c", b"int main(void)");
+    for file in ["strobe.toml", "fw.elf", "main.c"] {
+        let budgets = format!(
+            "baseline = \"{file}\"\n[[firmware]]\nelf = \"fw.elf\"\n\
+             [[firmware.budget]]\nsize = \"total\"\nmax = \"1 MiB\"\n"
+        );
+        folder.write("strobe.toml", budgets.as_bytes());
+        let before = folder.read(file);
+        let ran = folder.strobe(&["check", "--accept"]);
+        assert_eq!(ran.code, 65, "{file}: {}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("{file} is no baseline")), "{}", ran.stderr);
+        assert_eq!(folder.read(file), before);
+    }
 }
 
 #[test]
