@@ -1,0 +1,102 @@
+//! What becomes of a run: its record, with what only the command knows of it, or an error with the
+//! exit code of whose fault it is.
+
+use strobe_model::measurement::{Finding, Measurement, Severity};
+use strobe_model::{EndReason, Record, Warning};
+use strobe_source::cycles::FlashState;
+use strobe_source::simulated::{self, Heaps, StackUse};
+
+use super::Setup;
+use crate::{exit, host, measurement};
+
+/// A finished run.
+pub struct Finished {
+    /// What was measured.
+    pub record: Record,
+    /// The same in the low and the high model, where these were run.
+    pub others: Option<[Record; 2]>,
+    /// How the firmware had set the flash at the end.
+    pub flash: FlashState,
+    /// How deep each stack got, if that was asked for.
+    pub stacks: Vec<StackUse>,
+    /// What became of the heaps, if that was asked for.
+    pub heaps: Option<Heaps>,
+}
+
+impl Finished {
+    /// What was measured, with the bounds that the runs of the other models give.
+    pub fn measurement(&self) -> Measurement {
+        match &self.others {
+            Some(others) => simulated::extremes::measurement(&self.record, others),
+            None => measurement::of(&self.record),
+        }
+    }
+}
+
+/// Adds to a record what only the host knows: what it could not deliver.
+pub fn complete(record: &mut Record, host: &host::Terminal, left_out: u64) {
+    for (what, device, lost) in host.lost() {
+        let text =
+            format!("{what} from {device} could not be delivered: its host end was closed or full");
+        record.warnings.push(Warning::new("undelivered", text).times(lost));
+    }
+    if left_out > 0 {
+        let text = "pictures were not written: there are too many";
+        record.warnings.push(Warning::new("pictures-left-out", text).times(left_out));
+    }
+}
+
+/// The code of warnings of what was asked for and never reached.
+const NEVER_REACHED: &str = "never-reached";
+
+/// Adds to a record that what was asked for was never reached.
+pub fn never_reached(record: &mut Record, setup: &Setup) {
+    let exited = matches!(record.window.end_reason, EndReason::Exit { .. });
+    if !exited && setup.until.iter().any(|until| until == "exit") {
+        record.unreached.push("--until exit".to_owned());
+    }
+    for asked in &record.unreached {
+        let text = match (asked.starts_with("--from"), asked.starts_with("--mark")) {
+            (true, _) => format!("{asked} was never reached, so nothing was measured"),
+            (_, true) => format!("{asked}: it never changed or was never reached"),
+            _ => format!("{asked} was never reached"),
+        };
+        record.warnings.push(Warning::new(NEVER_REACHED, text));
+    }
+}
+
+/// What was asked for and never reached, for a measurement that is not made of the whole record.
+pub fn unreached(record: &Record) -> impl Iterator<Item = Finding> {
+    let all = record.warnings.iter().filter(|warning| warning.code == NEVER_REACHED);
+    all.map(|warning| Finding::new(Severity::Warning, NEVER_REACHED, &warning.text))
+}
+
+/// Whose fault an error is decides its exit code.
+pub fn explain(error: simulated::Error) -> anyhow::Error {
+    let text = error.to_string();
+    explain_as(error, text)
+}
+
+/// The same with another text, that states whose error it is.
+pub fn explain_as(error: simulated::Error, text: String) -> anyhow::Error {
+    use simulated::Error;
+    match error {
+        Error::Symbol(_)
+        | Error::Pin { .. }
+        | Error::Serial { .. }
+        | Error::Network { .. }
+        | Error::Part { .. }
+        | Error::Analog { .. }
+        | Error::Register { .. }
+        | Error::Fuses { .. }
+        | Error::Rtos(_) => exit::usage(text),
+        Error::Board(_)
+        | Error::DoesNotFit { .. }
+        | Error::WrongCore { .. }
+        | Error::Vectors(_)
+        | Error::Allocators(_)
+        | Error::Medium { .. }
+        | Error::Wires(_) => exit::data(text),
+        Error::Balance(_) => error.into(),
+    }
+}
