@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+mod accesses;
 mod attributes;
 mod avr;
 mod bench;

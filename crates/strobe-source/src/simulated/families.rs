@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 use strobe_sim::bus::Bus;
+use strobe_symbols::Firmware;
 
 static ALL: LazyLock<Vec<Family>> = LazyLock::new(|| {
     #[derive(Deserialize)]
@@ -15,6 +16,21 @@ static ALL: LazyLock<Vec<Family>> = LazyLock::new(|| {
     // A test reads the file; one that could not be read would name no family.
     toml::from_str::<File>(include_str!("families.toml")).map(|f| f.family).unwrap_or_default()
 });
+
+/// The addresses that a firmware's code names.
+#[derive(Debug, Default)]
+pub(super) struct Addresses {
+    /// Constants, each with where it is from.
+    pub constants: BTreeMap<u32, u32>,
+    /// What loads and stores are known to reach.
+    pub accesses: BTreeSet<u32>,
+}
+
+impl Addresses {
+    pub(super) fn of(firmware: &Firmware) -> Self {
+        Addresses { constants: firmware.constants(), accesses: firmware.accesses() }
+    }
+}
 
 /// A family of chips.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -30,6 +46,9 @@ pub(super) struct Family {
     clock: Vec<u32>,
     /// Names of these blocks.
     unit: Vec<String>,
+    /// Offsets in the first of these blocks that have no register.
+    #[serde(default)]
+    reserved: Vec<(u32, u32)>,
     /// Ranges of the pins' registers.
     pins: Vec<(u32, u32)>,
 }
@@ -40,6 +59,8 @@ const BLOCK: u32 = 0x400;
 const MOST_PINS: i32 = 3;
 /// What a clock block counts, for or against a family.
 const CLOCK: i32 = 2;
+/// Registers that a family lacks, of which each counts as a clock block against it, at most.
+const MOST_RESERVED: usize = 2;
 /// As much as can speak for a family: enough to doubt what the build states.
 const CLEAR: i32 = CLOCK + MOST_PINS;
 
@@ -52,10 +73,18 @@ impl Family {
         self.pins.iter().any(|&(start, end)| (start..end).contains(&at))
     }
 
+    /// Whether code that uses this address is for another chip.
+    fn is_reserved(&self, at: u32) -> bool {
+        let offset = self.clock.first().map(|base| at.wrapping_sub(*base));
+        let is_in =
+            |offset| self.reserved.iter().any(|&(start, end)| (start..end).contains(&offset));
+        offset.is_some_and(is_in)
+    }
+
     /// How much speaks for it; `None` unless both clocks and pins do.
-    fn score(&self, constants: &BTreeMap<u32, u32>) -> Option<i32> {
+    fn score(&self, used: &Addresses) -> Option<i32> {
         let blocks = |is: &dyn Fn(u32) -> bool| -> BTreeSet<u32> {
-            constants.keys().filter(|&&at| is(at)).map(|at| at / BLOCK).collect()
+            used.constants.keys().filter(|&&at| is(at)).map(|at| at / BLOCK).collect()
         };
         let pins = blocks(&|at| self.is_pin(at)).len() as i32;
         let clocks = blocks(&|at| self.is_clock(at)).len();
@@ -64,8 +93,10 @@ impl Family {
             // Clock blocks that begin where memory maps are densest mean little elsewhere.
             !own && at >= 0x4002_0000 && ALL.iter().any(|f| f.is_clock(at))
         });
-        let for_it = pins.min(MOST_PINS) + CLOCK;
-        (pins > 0 && clocks > 0).then_some(for_it - CLOCK * foreign.len() as i32)
+        let registers = used.constants.keys().chain(&used.accesses);
+        let reserved = registers.filter(|&&at| self.is_reserved(at)).count().min(MOST_RESERVED);
+        let against = CLOCK * (foreign.len() + reserved) as i32;
+        (pins > 0 && clocks > 0).then_some(pins.min(MOST_PINS) + CLOCK - against)
     }
 
     /// Whether a board's devices lie where this family has its clocks and pins, each at the start
@@ -93,10 +124,10 @@ pub(super) struct Likely {
 
 /// The families for which most speaks: of those with cores of this architecture, or, where clearly
 /// more speaks for them, of those with the Cortex-M3, for which builds may name the Cortex-M4.
-pub(super) fn likely(constants: &BTreeMap<u32, u32>, architecture: Option<&str>) -> Likely {
-    let (score, families) = best(constants, architecture);
+pub(super) fn likely(used: &Addresses, architecture: Option<&str>) -> Likely {
+    let (score, families) = best(used, architecture);
     if architecture == Some("ARMv7E-M") {
-        let (of_older, older) = best(constants, Some("ARMv7"));
+        let (of_older, older) = best(used, Some("ARMv7"));
         if of_older >= CLEAR && of_older >= score + CLOCK {
             return Likely { families: older, is_older: true };
         }
@@ -105,13 +136,13 @@ pub(super) fn likely(constants: &BTreeMap<u32, u32>, architecture: Option<&str>)
 }
 
 /// How much speaks for the families of this architecture for which most does, and these.
-fn best(constants: &BTreeMap<u32, u32>, architecture: Option<&str>) -> (i32, Vec<&'static Family>) {
+fn best(used: &Addresses, architecture: Option<&str>) -> (i32, Vec<&'static Family>) {
     let runs = |family: &&Family| match architecture {
         Some("ARMv6S-M") => family.cores.iter().any(|core| core == "ARMv6-M"),
         Some(architecture) => family.cores.iter().any(|core| core == architecture),
         None => true,
     };
-    let scored = ALL.iter().filter(runs).filter_map(|f| Some((f.score(constants)?, f)));
+    let scored = ALL.iter().filter(runs).filter_map(|f| Some((f.score(used)?, f)));
     let scored: Vec<_> = scored.filter(|(score, _)| *score > CLOCK).collect();
     let best = scored.iter().map(|(score, _)| *score).max().unwrap_or(0);
     (best, scored.into_iter().filter(|(score, _)| *score == best).map(|(_, f)| f).collect())
@@ -121,9 +152,13 @@ fn best(constants: &BTreeMap<u32, u32>, architecture: Option<&str>) -> (i32, Vec
 mod tests {
     use super::*;
 
+    fn of(used: &Addresses, architecture: &str) -> Vec<&'static str> {
+        likely(used, Some(architecture)).families.iter().map(|f| f.name.as_str()).collect()
+    }
+
     fn names(addresses: &[u32], architecture: &str) -> Vec<&'static str> {
         let constants = addresses.iter().map(|&at| (at, 0)).collect();
-        likely(&constants, Some(architecture)).families.iter().map(|f| f.name.as_str()).collect()
+        of(&Addresses { constants, ..Addresses::default() }, architecture)
     }
 
     #[test]
@@ -170,6 +205,21 @@ mod tests {
         // An F4's port E, two serial ports and ADC are where an F1 has clocks and pins.
         let f4 = [0x4002_3830, 0x4002_0000, 0x4002_1000, 0x4001_1000, 0x4001_1400, 0x4001_2000];
         assert_eq!(names(&f4, "ARMv7E-M"), ["STM32F4", "STM32F7"]);
+    }
+
+    /// An L1 and an F4 have clocks and ports at the same addresses; their registers differ.
+    #[test]
+    fn registers_distinguish_blocks_at_the_same_address() {
+        let bases = [0x4002_3800, 0x4002_0000, 0x4002_0400, 0x4002_0800];
+        let constants: BTreeMap<u32, u32> = bases.iter().map(|&at| (at, 0)).collect();
+        let with = |accesses: &[u32], architecture: &str| {
+            let accesses = accesses.iter().copied().collect();
+            of(&Addresses { constants: constants.clone(), accesses }, architecture)
+        };
+        assert_eq!(with(&[0x4002_3800, 0x4002_381c], "ARMv7E-M"), ["STM32L1"]);
+        assert_eq!(with(&[0x4002_3800, 0x4002_3808], "ARMv7E-M"), ["STM32F4", "STM32F7"]);
+        assert_eq!(with(&[0x4002_3800, 0x4002_3840], "ARMv7"), ["STM32F2"]);
+        assert_eq!(with(&[0x4002_3800, 0x4002_381c], "ARMv7"), ["STM32L1"]);
     }
 
     #[test]

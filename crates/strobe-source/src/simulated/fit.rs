@@ -17,7 +17,7 @@ use strobe_sim::cortexm::Architecture;
 use strobe_symbols::{Firmware, Machine};
 
 use super::advice::{self, Fit};
-use super::families::{self, Family, Likely};
+use super::families::{self, Addresses, Family, Likely};
 use strobe_model::number::counted;
 
 /// With fewer blocks of registers, what is missing may be chance.
@@ -54,10 +54,10 @@ struct Evidence {
 
 impl Evidence {
     fn of(firmware: &Firmware) -> Self {
-        let constants = firmware.constants();
+        let used = Addresses::of(firmware);
         let target = firmware.build_target();
         let architecture = target.and_then(|target| target.architecture);
-        let Likely { mut families, is_older } = families::likely(&constants, architecture);
+        let Likely { mut families, is_older } = families::likely(&used, architecture);
         // Several differ by nothing but the core, whose name the compiler may have written.
         let named = target.and_then(|target| target.cpu_name.as_deref()).unwrap_or_default();
         if families.iter().any(|family| family.core.eq_ignore_ascii_case(named)) {
@@ -67,7 +67,7 @@ impl Evidence {
         Evidence {
             architecture,
             lowest: programmed.map(|s| s.load_address.0).min().unwrap_or(0),
-            blocks: blocks(&constants),
+            blocks: blocks(&used.constants),
             families,
             is_older,
             lacking: is_older.then(|| older::first_lacking(firmware, Architecture::V7M)).flatten(),
