@@ -6,6 +6,7 @@ pub mod clock;
 pub mod core;
 pub mod device;
 pub mod flash;
+pub(crate) mod masked;
 pub mod memory;
 pub mod observe;
 pub mod pace;

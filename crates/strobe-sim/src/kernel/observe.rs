@@ -82,6 +82,8 @@ pub enum TransferKind {
         exception: u16,
         /// Cycle at which the exception became pending.
         pended_at: u64,
+        /// The instruction that masked interrupts, if this one waited for the end of that.
+        masked_from: Option<u32>,
         /// Stack pointer of the interrupted code before its frame was stacked.
         interrupted_sp: u32,
         /// The handler that ended just before, when tail-chained: nothing was unstacked in

@@ -197,6 +197,7 @@ impl<O: Observer> Machine<O> {
         }
         self.spend(pc);
         let executed = self.now;
+        self.masked.set(self.cpu.is_masked(), pc, executed);
         self.cpu.pc = next;
         self.cpu.it = next_it;
         let left = match end {

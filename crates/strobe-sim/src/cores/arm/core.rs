@@ -12,6 +12,7 @@ use super::trace::Waveform;
 use super::waiting::Waiting;
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycleCarry;
+use crate::kernel::masked::Masked;
 use crate::kernel::observe::schedule::Who;
 use crate::kernel::observe::{Observer, Wait};
 use crate::kernel::pace::Model;
@@ -92,6 +93,8 @@ pub struct Machine<O: Observer> {
     /// Where code waits for what has a time of its own.
     pub(crate) waiting: Waiting,
     pub(crate) carry: HalfCycleCarry,
+    /// What the code last masked.
+    pub(crate) masked: Masked,
     /// Something may have become pending, masked or due.
     pub(crate) check: bool,
     /// The cycle before which nothing happens unless the core does it.
@@ -152,6 +155,7 @@ impl<O: Observer> Machine<O> {
             model: Model::Likely,
             waiting: Waiting::default(),
             carry: HalfCycleCarry::default(),
+            masked: Masked::default(),
             check: true,
             horizon: 0,
             sleep: Sleep::Awake,

@@ -142,6 +142,11 @@ impl Cpu {
         (self.it, self.resume_at) = if it & 15 == 0 { (0, it >> 4) } else { (it, 0) };
     }
 
+    /// Whether one of the mask registers keeps exceptions out.
+    pub(super) fn is_masked(&self) -> bool {
+        self.primask || self.faultmask || self.basepri != 0
+    }
+
     /// Code that may change what is privileged: handlers always, threads unless CONTROL.nPRIV.
     pub fn is_privileged(&self) -> bool {
         self.ipsr != 0 || !self.unprivileged

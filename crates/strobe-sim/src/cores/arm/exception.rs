@@ -189,8 +189,15 @@ impl<O: Observer> Machine<O> {
         let target = jump_wait(self.cpu.pc, &self.bus);
         waits.extend(self.flash_wait(Cause::FetchWait, target));
         let cost = waits.iter().map(|wait| wait.likely as u64).sum();
-        let kind =
-            TransferKind::ExceptionEntry { exception, pended_at, interrupted_sp, after, cost };
+        let masked_from = self.masked.held_up(pended_at);
+        let kind = TransferKind::ExceptionEntry {
+            exception,
+            pended_at,
+            masked_from,
+            interrupted_sp,
+            after,
+            cost,
+        };
         // Reported first, so that whoever counts by thread counts the way in for the handler.
         self.report_transfer_at(kind, from, self.now + cost);
         for wait in waits {

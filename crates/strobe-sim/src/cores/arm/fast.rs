@@ -153,6 +153,7 @@ impl<O: Observer> Machine<O> {
         let block = &self.blocks.all[id as usize];
         let at = block.body as usize;
         let pc = block.address(at);
+        self.masked.set(self.cpu.is_masked(), pc, self.now + u64::from(block.cycles));
         self.look_at_stack_after(id, at, pc, sp);
         true
     }

@@ -66,6 +66,7 @@ impl<O: Observer> Machine<O> {
         self.cpu.thumb = pc & 1 != 0;
         self.cpu.set_apsr(super::cpu::Z);
         self.sleep = Sleep::Awake;
+        self.masked.forget();
         self.check = true;
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::block::Blocks;
 use super::cpu::Cpu;
 use super::{Architecture, CoreOptions, DATA};
 use crate::kernel::bus::Bus;
+use crate::kernel::masked::Masked;
 use crate::kernel::observe::code::BlockId;
 use crate::kernel::observe::schedule::Who;
 use crate::kernel::observe::{Observer, Wait};
@@ -36,6 +37,8 @@ pub struct Machine<O: Observer> {
     pub(super) pending: bool,
     /// No interrupt is taken in this cycle: the instruction after SEI or RETI comes first.
     pub(super) shadow: u64,
+    /// What the code last masked.
+    pub(super) masked: Masked,
     /// Handlers under way, as far as remembered: exception, and the stack pointer of what was
     /// interrupted.
     pub(super) handlers: Vec<(u16, u16)>,
@@ -66,6 +69,7 @@ impl<O: Observer> Machine<O> {
             now: 0,
             asleep: 0,
             instructions: 0,
+            masked: Masked::default(),
             check: true,
             horizon: 0,
             sleeps: false,

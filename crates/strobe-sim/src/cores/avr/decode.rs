@@ -222,6 +222,7 @@ fn no_operand(arch: Architecture, w: u16) -> Insn {
     let s = (w >> 4 & 7) as u8;
     match w {
         0x9478 => Insn::Sei,
+        0x94f8 => Insn::Cli,
         0x9408..=0x947f => Insn::Bset { s },
         0x9480..=0x94ff => Insn::Bclr { s },
         0x9508 => Insn::Ret,

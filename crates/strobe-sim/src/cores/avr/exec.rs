@@ -28,6 +28,8 @@ pub(super) enum End {
     Next,
     /// The same; interrupts have been enabled, and one more instruction comes before the first.
     Enabled,
+    /// The same; interrupts have been disabled.
+    Disabled,
     /// A jump, call or skip to the instruction's target.
     Direct,
     /// A jump, call or return to a computed address.
@@ -204,6 +206,7 @@ pub(super) fn end<P: Port>(
         Sbic { a, b, .. } => taken(!bit(port.load(cpu, u16::from(a) + 0x20)?, b)),
         Sbis { a, b, .. } => taken(bit(port.load(cpu, u16::from(a) + 0x20)?, b)),
         Sei => write_sreg(cpu, cpu.sreg | I),
+        Cli => write_sreg(cpu, cpu.sreg & !I),
         SetSreg { r } => write_sreg(cpu, cpu.r[usize::from(r & 31)]),
         Sleep => End::Sleep,
         Invalid { opcode } => End::Invalid(opcode),
@@ -215,9 +218,12 @@ pub(super) fn end<P: Port>(
 }
 
 fn write_sreg(cpu: &mut Cpu, value: u8) -> End {
-    let enabled = value & !cpu.sreg & I != 0;
-    cpu.sreg = value;
-    if enabled { End::Enabled } else { End::Next }
+    let changed = value ^ std::mem::replace(&mut cpu.sreg, value);
+    match (changed & I != 0, value & I != 0) {
+        (false, _) => End::Next,
+        (true, true) => End::Enabled,
+        (true, false) => End::Disabled,
+    }
 }
 
 #[inline(always)]

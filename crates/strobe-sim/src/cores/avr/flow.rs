@@ -50,11 +50,16 @@ impl<O: Observer> Machine<O> {
         match how {
             End::Reti(to) => {
                 self.cpu.pc = to;
+                self.masked.set(false, last, self.now);
                 self.let_interrupts_in();
                 self.report_return(last, true);
                 return self.blocks.lookup(to);
             }
-            End::Enabled => self.let_interrupts_in(),
+            End::Enabled => {
+                self.masked.set(false, last, self.now);
+                self.let_interrupts_in();
+            }
+            End::Disabled => self.masked.set(true, last, self.now),
             End::Sleep if self.bus.requests.sleep_enabled => {
                 self.sleeps = true;
                 self.check = true;

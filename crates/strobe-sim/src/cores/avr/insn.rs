@@ -306,6 +306,8 @@ pub enum Insn {
     },
     /// BSET I.
     Sei,
+    /// BCLR I.
+    Cli,
     /// OUT SREG.
     SetSreg {
         r: u8,
@@ -318,12 +320,12 @@ pub enum Insn {
 }
 
 impl Insn {
-    /// Whether a block ends with it: it may change the flow, or let interrupts in.
+    /// Whether a block ends with it: it may change the flow, or whether interrupts come in.
     pub fn ends_block(self) -> bool {
         use Insn::*;
         let jumps = matches!(self, Jmp { .. } | Ijmp | Eijmp | Brbs { .. } | Brbc { .. });
         let returns = matches!(self, Ret | Reti);
-        let other = matches!(self, Sei | SetSreg { .. } | Sleep | Invalid { .. });
+        let other = matches!(self, Sei | Cli | SetSreg { .. } | Sleep | Invalid { .. });
         jumps || returns || other || self.calls() || self.skips()
     }
 

@@ -36,9 +36,11 @@ impl<O: Observer> Machine<O> {
         self.handlers.push((exception, below));
         let pended_at =
             self.bus.interrupts.since.get(usize::from(irq)).copied().unwrap_or(self.now);
+        let masked_from = self.masked.held_up(pended_at);
         let kind = TransferKind::ExceptionEntry {
             exception,
             pended_at,
+            masked_from,
             interrupted_sp,
             after: None,
             cost,

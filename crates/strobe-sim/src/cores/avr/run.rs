@@ -54,6 +54,7 @@ impl<O: Observer> Machine<O> {
         self.sleeps = false;
         self.woken = false;
         self.handlers.clear();
+        self.masked.forget();
         self.shadow = u64::MAX;
         self.resume = None;
         self.check = true;

@@ -228,6 +228,25 @@ fn sleep_does_nothing_without_its_enable_bit() {
     assert!(warnings[0].0.contains("sleep is not enabled"), "{warnings:?}");
 }
 
+/// CLI masks only where interrupts were enabled: the code that a compiler writes around a new stack
+/// pointer does not, before they are.
+#[test]
+fn what_waited_for_masked_code_knows_where_that_began() {
+    let masked = |program: &[&str], at: u64| {
+        let mut machine = machine::<false>("arduino-uno", program, &["reti"], &[at]);
+        run(&mut machine, 40);
+        machine.observer.transfers.iter().find_map(|t| match t.kind {
+            TransferKind::ExceptionEntry { masked_from, .. } => Some(masked_from),
+            _ => None,
+        })
+    };
+    let begin = ["bset s=7", "nop", "bclr s=7", "nop", "nop", "nop", "bset s=7", "nop"];
+    let program: Vec<&str> = begin.into_iter().chain(["nop"; 10]).chain(["rjmp k=-1"]).collect();
+    assert_eq!(masked(&program, 4), Some(Some(MAIN + 4)));
+    assert_eq!(masked(&program, 12), Some(None), "it came later");
+    assert_eq!(masked(&program[2..], 2), Some(None), "masked since reset");
+}
+
 /// The call tree pairs a call with its return by the stack pointer, and the handler with its
 /// return.
 #[test]
@@ -243,6 +262,7 @@ fn transfers_say_where_the_stack_will_be_again() {
     let entry = TransferKind::ExceptionEntry {
         exception,
         pended_at: 5,
+        masked_from: None,
         interrupted_sp: top - 2,
         after: None,
         cost: 4,

@@ -27,10 +27,11 @@ mod wake;
 
 pub use log::{Keep, Kept, Log, Segment, Start, Whose, Worst};
 pub use overview::{Lane, Overview, Stretch};
-pub use sums::{Extreme, HandlerRuns, ThreadRuns, Times};
+pub use sums::{Extreme, HandlerRuns, LongestWait, ThreadRuns, Times, Waits};
 use wake::{State, Watched};
 
 use super::threads::Threads;
+use super::{Transfer, TransferKind};
 use crate::kernel::bus::Bus;
 use crate::kernel::clock::Clocks;
 use crate::kernel::core::number;
@@ -49,6 +50,9 @@ pub enum Who {
 pub(super) struct Entry {
     pub exception: u16,
     pub pended_at: u64,
+    pub masked_from: Option<u32>,
+    /// Where the interrupted function returns to.
+    pub caller: Option<u32>,
     pub after: Option<u16>,
     /// Address of the interrupted instruction.
     pub from: u32,
@@ -57,6 +61,20 @@ pub(super) struct Entry {
     /// Cycle of the handler's first instruction.
     pub now: u64,
     pub asleep: u64,
+}
+
+impl Entry {
+    /// From a change of flow, if it is one into a handler, from a function that returns there.
+    pub(super) fn of(t: &Transfer, caller: Option<u32>) -> Option<Self> {
+        let TransferKind::ExceptionEntry { exception, pended_at, masked_from, after, cost, .. } =
+            t.kind
+        else {
+            return None;
+        };
+        let (from, now, asleep) = (t.from, t.now, t.asleep);
+        let begin = now - cost;
+        Some(Entry { exception, pended_at, masked_from, caller, after, from, begin, now, asleep })
+    }
 }
 
 /// A handler under way, or one that has ended since thread code ran last.
@@ -194,6 +212,8 @@ impl Schedule {
 
     pub(super) fn enter(&mut self, e: &Entry, threads: &Threads, bus: &Bus) {
         self.settle(e.begin, e.asleep);
+        let ended = self.chain.last().filter(|one| one.end > e.pended_at);
+        let behind = e.after.or(ended.map(|one| one.exception));
         match (e.after, self.under_way.last()) {
             (Some(_), Some(_)) => self.end_handler(threads, bus),
             (_, Some(interrupted)) => {
@@ -219,12 +239,15 @@ impl Schedule {
         });
         let latency = e.now.saturating_sub(e.pended_at);
         self.change(Start::Entered { latency, chained: e.after.is_some() }, &bus.clocks);
-        if self.paused {
+        let paused = self.paused;
+        let handler = self.handler(e.exception);
+        let time = Extreme { cycles: latency, at: e.now, pc: e.from };
+        let (masked_from, caller) = (e.masked_from, e.caller);
+        handler.waits.add(LongestWait { time, masked_from, caller, behind });
+        if paused {
             return;
         }
-        let handler = self.handler(e.exception);
         handler.tail_chained += u64::from(e.after.is_some());
-        let time = Extreme { cycles: latency, at: e.now, pc: e.from };
         handler.latency.add(time);
         if let Some(log) = &mut self.log {
             log.judge(Who::Handler(e.exception), None, time, bus);

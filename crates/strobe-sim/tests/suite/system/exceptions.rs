@@ -14,6 +14,7 @@ use super::program::{Program, RAM, RAM_BYTES, end, run, scs, word};
 struct Log {
     retired: Vec<Retired>,
     entries: Vec<(u16, u64, Option<u16>)>,
+    masked: Vec<Option<u32>>,
 }
 
 impl Observer for Log {
@@ -25,8 +26,11 @@ impl Observer for Log {
     }
 
     fn transfer(&mut self, t: &Transfer, _: &Bus) {
-        if let TransferKind::ExceptionEntry { exception, pended_at, after, .. } = t.kind {
+        if let TransferKind::ExceptionEntry { exception, pended_at, masked_from, after, .. } =
+            t.kind
+        {
             self.entries.push((exception, t.now - pended_at, after));
+            self.masked.push(masked_from);
         }
     }
 }
@@ -84,6 +88,30 @@ fn a_handler_that_only_returns_costs_what_entry_and_exit_do() {
     assert_eq!(log.start_of(next) - log.start_of(svc), 1 + 12 + 1 + 10);
     let bounds = machine.cycle_bounds();
     assert_eq!((bounds.likely - bounds.low, bounds.high - bounds.likely), (1, 2));
+}
+
+/// The same in every block and in the middle of one.
+#[test]
+fn what_waited_for_masked_code_knows_where_that_began() {
+    let mut p = Program::new();
+    p.store(scs::ICSR, 1 << 28);
+    p.nops(1);
+    let masks = p.here();
+    p.emit(Insn::Cps { disable: true });
+    p.emit(Insn::Cps { disable: true });
+    p.store(scs::ICSR, 1 << 28);
+    p.nops(3);
+    p.emit(Insn::Cps { disable: false });
+    p.nops(1);
+    p.store(scs::ICSR, 1 << 28);
+    p.nops(1);
+    p.stop();
+    p.handler(14);
+    p.bx_lr();
+    for kind in [CoreKind::CortexM0, CoreKind::CortexM3] {
+        let machine = ended(p.clone(), kind);
+        assert_eq!(machine.observer.masked, [None, Some(masks), None], "{kind:?}");
+    }
 }
 
 #[test]

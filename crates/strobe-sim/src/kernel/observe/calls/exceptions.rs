@@ -17,7 +17,7 @@ impl CallTree {
     pub(super) fn left(&mut self, t: &Transfer, bus: &Bus) {
         let now = now_of(t);
         match t.kind {
-            TransferKind::ExceptionEntry { exception, pended_at, interrupted_sp, after, cost } => {
+            TransferKind::ExceptionEntry { exception, interrupted_sp, after, cost, .. } => {
                 // Entry belongs to the handler, not to whoever happened to be interrupted.
                 let begin = t.now - cost;
                 let left = Now { cycle: begin, ..now };
@@ -29,9 +29,11 @@ impl CallTree {
                     self.moved(Arrival { sp, pc, to: None, calls: false }, left, bus);
                 }
                 self.exception_entry(t, exception, interrupted_sp, after);
-                let (from, asleep) = (t.from, t.asleep);
-                let entry = Entry { exception, pended_at, after, from, begin, now: t.now, asleep };
-                self.schedule.enter(&entry, &self.threads, bus);
+                let caller = self.interrupted.last().filter(|_| after.is_none());
+                let caller = caller.and_then(|context| Some(context.frames.last()?.return_address));
+                if let Some(entry) = Entry::of(t, caller) {
+                    self.schedule.enter(&entry, &self.threads, bus);
+                }
             }
             TransferKind::ExceptionReturn { .. } => {
                 self.charge(now);

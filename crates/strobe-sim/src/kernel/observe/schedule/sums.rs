@@ -33,6 +33,37 @@ impl Times {
     }
 }
 
+/// The longest wait of an exception's request, and what it waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LongestWait {
+    /// From pending to the handler's first instruction.
+    pub time: Extreme,
+    /// The instruction that had masked interrupts until then, if one had.
+    pub masked_from: Option<u32>,
+    /// Where the interrupted function returns to.
+    pub caller: Option<u32>,
+    /// The exception whose handler ended right before.
+    pub behind: Option<u16>,
+}
+
+/// The waits of an exception's requests, inside of windows and outside.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// Entries into the handler.
+    pub entries: u64,
+    /// The longest; of equal ones the first.
+    pub longest: Option<LongestWait>,
+}
+
+impl Waits {
+    pub(super) fn add(&mut self, wait: LongestWait) {
+        self.entries += 1;
+        if self.longest.is_none_or(|longest| wait.time.cycles > longest.time.cycles) {
+            self.longest = Some(wait);
+        }
+    }
+}
+
 /// What a thread did.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ThreadRuns {
@@ -67,6 +98,8 @@ pub struct HandlerRuns {
     pub tail_chained: u64,
     /// From pending to the first instruction; one for each entry.
     pub latency: Times,
+    /// What its requests waited for, in the whole run.
+    pub waits: Waits,
     /// Its runs, entry and exit included, without other handlers' cycles.
     pub durations: Times,
 }

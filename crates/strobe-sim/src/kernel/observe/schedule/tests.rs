@@ -33,13 +33,33 @@ impl Rig {
         if self.schedule.under_way.is_empty() {
             self.threads.interrupted(self.sp[self.threads.current()]);
         }
-        let entry = Entry { exception, pended_at, after: None, from: 0x10, begin, now, asleep: 0 };
+        let entry = Entry {
+            exception,
+            pended_at,
+            masked_from: None,
+            caller: None,
+            after: None,
+            from: 0x10,
+            begin,
+            now,
+            asleep: 0,
+        };
         self.schedule.enter(&entry, &self.threads, &self.bus);
     }
 
     fn chain(&mut self, exception: u16, pended_at: u64, (begin, now): (u64, u64)) {
         let after = self.schedule.under_way.last().map(|a| a.exception);
-        let entry = Entry { exception, pended_at, after, from: 0x20, begin, now, asleep: 0 };
+        let entry = Entry {
+            exception,
+            pended_at,
+            masked_from: None,
+            caller: None,
+            after,
+            from: 0x20,
+            begin,
+            now,
+            asleep: 0,
+        };
         self.schedule.enter(&entry, &self.threads, &self.bus);
     }
 

@@ -1,0 +1,59 @@
+//! The last stretch in which the code itself had interrupts masked: what an interrupt that waited
+//! for its end waited for.
+
+/// A masked stretch, from the instruction that masked to the one that did not any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stretch {
+    from: u32,
+    /// The cycle at which it ended.
+    until: Option<u64>,
+}
+
+/// Follows what code does to its masks; what an entry into a handler does is not its doing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Masked(Option<Stretch>);
+
+impl Masked {
+    /// The instruction at `pc` has written a mask: interrupts are masked from then on, or not.
+    pub(crate) fn set(&mut self, masked: bool, pc: u32, now: u64) {
+        match &mut self.0 {
+            Some(Stretch { until: until @ None, .. }) if !masked => *until = Some(now),
+            None | Some(Stretch { until: Some(_), .. }) if masked => {
+                self.0 = Some(Stretch { from: pc, until: None });
+            }
+            _ => {}
+        }
+    }
+
+    /// Nothing is known of a masked stretch any more.
+    pub(crate) fn forget(&mut self) {
+        self.0 = None;
+    }
+
+    /// The instruction that masked what has been pending since `pended_at` and comes in now.
+    pub(crate) fn held_up(&self, pended_at: u64) -> Option<u32> {
+        let stretch = self.0?;
+        stretch.until.is_some_and(|until| pended_at <= until).then_some(stretch.from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_several_masks_holds_up_what_comes_before_the_end() {
+        let mut masked = Masked::default();
+        masked.set(false, 0x10, 5);
+        assert_eq!(masked.held_up(4), None);
+        masked.set(true, 0x20, 10);
+        masked.set(true, 0x30, 20);
+        assert_eq!(masked.held_up(15), None, "it still is masked");
+        masked.set(false, 0x40, 40);
+        masked.set(false, 0x50, 50);
+        assert_eq!(masked.held_up(15), Some(0x20));
+        assert_eq!(masked.held_up(41), None);
+        masked.forget();
+        assert_eq!(masked.held_up(15), None);
+    }
+}
