@@ -50,10 +50,10 @@ pub struct AvrParts<'a> {
 pub enum BoardError {
     /// Not TOML, an unknown key, a missing key or a value of the wrong type; the text gives the
     /// line.
-    #[error("board file: {0}")]
+    #[error("{0}")]
     Syntax(String),
     /// A value that cannot be.
-    #[error("board file: {key}: {problem}")]
+    #[error("{key}: {problem}")]
     Value {
         /// Where, as `device USART1: irq`.
         key: String,

@@ -183,6 +183,6 @@ pub fn load(name: &str) -> anyhow::Result<Board> {
     }
     let toml = files::text(Path::new(name), &Kind::BOARD)?;
     // The parser's messages show the line in question: indented, they stay one message.
-    let message = |e: String| format!("{name}: {}", e.trim_end().replace('\n', "\n  "));
+    let message = |e: String| format!("board file {name}: {}", e.trim_end().replace('\n', "\n  "));
     Board::parse(&toml).map_err(|e| exit::data(message(e.to_string())))
 }

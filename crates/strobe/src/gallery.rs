@@ -14,6 +14,15 @@ const LIST: &str = "pictures.json";
 /// Picture files that one run may write; a firmware that draws wildly shall not fill the disk.
 const MOST_FILES: usize = 100_000;
 
+/// What `--pictures` wrote.
+#[derive(Debug, Clone, Copy)]
+pub struct Written {
+    /// Files.
+    pub files: usize,
+    /// Pictures that were left out.
+    pub left_out: u64,
+}
+
 /// Writes each picture that is not the same as the one before.
 pub struct Gallery {
     directory: PathBuf,
@@ -79,10 +88,11 @@ impl Gallery {
         }
     }
 
-    /// Writes the list; `Err` if any file could not be written. Returns how many pictures were left
-    /// out.
-    pub fn finish(mut galleries: Vec<Gallery>) -> anyhow::Result<u64> {
-        let Some(directory) = galleries.first().map(|g| g.directory.clone()) else { return Ok(0) };
+    /// Writes the list; `Err` if any file could not be written, `None` if none was asked for.
+    pub fn finish(mut galleries: Vec<Gallery>) -> anyhow::Result<Option<Written>> {
+        let Some(directory) = galleries.first().map(|g| g.directory.clone()) else {
+            return Ok(None);
+        };
         let left_out = galleries.iter().map(|g| g.left_out).sum();
         if let Some(problem) = galleries.iter_mut().find_map(|g| g.failed.take()) {
             return Err(problem);
@@ -91,7 +101,7 @@ impl Gallery {
         all.sort_by(|a, b| (&a.part, a.first_ns).cmp(&(&b.part, b.first_ns)));
         let path = directory.join(LIST);
         files::write(&path, strobe_report::picture::list(&all)?.as_bytes())?;
-        Ok(left_out)
+        Ok(Some(Written { files: all.len(), left_out }))
     }
 }
 

@@ -99,6 +99,8 @@ impl Member {
 pub struct Rig {
     /// What it is.
     pub name: String,
+    /// Its file.
+    path: PathBuf,
     /// Its chips.
     pub members: Vec<Member>,
     wires: Vec<Wire>,
@@ -171,7 +173,8 @@ impl Rig {
             None => 0,
             Some(name) => index(&file, name).map_err(exit::usage)?,
         };
-        Ok(Rig { name: file.name, members, wires, delay, chosen, alone: chip.is_some() })
+        let (path, alone) = (path.to_owned(), chip.is_some());
+        Ok(Rig { name: file.name, path, members, wires, delay, chosen, alone })
     }
 
     /// The chosen chip's board.
@@ -229,16 +232,19 @@ impl Rig {
         let outcomes = simulated::run(&chips, &self.wires, self.delay, &mut ends, &interrupted);
         let galleries = hosts.iter_mut().filter_map(host::Terminal::finish).collect();
         let outcomes = outcomes.map_err(|e| {
-            let text = e.to_string();
+            let text = match e.error {
+                source::Error::Wires(_) => format!("rig file {}: {e}", self.path.display()),
+                _ => e.to_string(),
+            };
             simulate::explain_as(e.error, text)
         })?;
-        let left_out = Gallery::finish(galleries)?;
+        let pictures = Gallery::finish(galleries)?;
         let mut ran = Vec::new();
         for ((i, member), outcome) in self.members.iter().enumerate().zip(outcomes) {
             let source::Outcome { mut record, heaps, .. } = outcome;
             record.subject.file = input::file_name(&member.path);
             if i == self.chosen {
-                simulate::complete(&mut record, &hosts[i], left_out);
+                simulate::complete(&mut record, &hosts[i], pictures);
             }
             let unwatched = without_heaps[i].as_ref();
             record.warnings.extend(unwatched.map(|why| Warning::new("no-allocator", why)));

@@ -173,7 +173,7 @@ fn carry_out<H: Host + Send>(
     let result = simulated::run(firmware, &choice.board, settings, &mut terminal, &interrupted);
     let galleries = terminal.finish().into_iter().collect();
     let outcome = result.map_err(explain)?;
-    let left_out = Gallery::finish(galleries)?;
+    let pictures = Gallery::finish(galleries)?;
     let others = outputs.others.filter(|_| wants_others(setup, &terminal, &outcome));
     let others = others.and_then(|hosts| {
         let (board, likely) = (&choice.board, &outcome.record);
@@ -181,7 +181,7 @@ fn carry_out<H: Host + Send>(
     });
     let mut record = outcome.record;
     record.subject.file = input::file_name(path);
-    complete(&mut record, &terminal, left_out);
+    complete(&mut record, &terminal, pictures);
     if let Some(note) = &choice.note {
         record.warnings.push(Warning::new("board-choice", note));
     }

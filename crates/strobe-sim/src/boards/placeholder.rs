@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::svd::Svd;
+use super::svd::{Cpu, Svd};
 use super::{Board, BoardError};
 
 /// A device of a board file needs a number of its own below this; parts have the rest.
@@ -29,13 +29,7 @@ pub fn from_svd(svd: &Svd) -> Result<String, BoardError> {
 
 fn write(svd: &Svd, out: &mut String) -> std::fmt::Result {
     let cpu = svd.cpu.as_ref();
-    let (model, cpuid) = match cpu.map(|cpu| (cpu.name.as_str(), cpu.fpu)) {
-        Some(("CM0", _)) => ("cortex-m0", 0x410c_c200u32),
-        Some(("CM0PLUS" | "CM0+" | "CM1" | "CM23", _)) => ("cortex-m0plus", 0x410c_c601),
-        Some(("CM3", _)) => ("cortex-m3", 0x412f_c231),
-        Some(("CM4", false)) => ("cortex-m4", 0x410f_c241),
-        _ => ("cortex-m4f", 0x410f_c241),
-    };
+    let Core { model, cpuid, doubt } = core(cpu);
     let v6m = model.starts_with("cortex-m0");
     let name = plain(&svd.device).to_lowercase();
     let last = svd.interrupts().keys().next_back().map_or(0, |n| n.saturating_add(1));
@@ -55,6 +49,9 @@ fn write(svd: &Svd, out: &mut String) -> std::fmt::Result {
     )?;
     writeln!(out, "name = \"{name}\"\ndescription = \"{}\"", plain(&svd.device))?;
     writeln!(out, "# The clock at reset.\nclock_hz = 16_000_000\n")?;
+    if let Some(doubt) = doubt {
+        writeln!(out, "# {doubt}")?;
+    }
     writeln!(out, "[core]\nmodel = \"{model}\"\nirq_lines = {lines}\ncpuid = {cpuid:#x}")?;
     if model != "cortex-m0" {
         writeln!(out, "vtor_mask = 0xffff_ff80")?;
@@ -77,6 +74,39 @@ fn write(svd: &Svd, out: &mut String) -> std::fmt::Result {
         "[[memory]]\nname = \"ram\"\nkind = \"ram\"\nbase = 0x2000_0000\nsize = 0x2_0000"
     )?;
     devices(svd, lines, flash, out)
+}
+
+/// The core that a board file gets.
+struct Core {
+    model: &'static str,
+    cpuid: u32,
+    /// Why it may be another one.
+    doubt: Option<String>,
+}
+
+/// The core that an SVD file names, or else the nearest one that can be simulated.
+fn core(cpu: Option<&Cpu>) -> Core {
+    let known = |model, cpuid| Core { model, cpuid, doubt: None };
+    let (name, nearest) = match cpu.map(|cpu| (cpu.name.as_str(), cpu.fpu)) {
+        Some(("CM0", _)) => return known("cortex-m0", 0x410c_c200),
+        Some(("CM0PLUS" | "CM0+" | "CM1", _)) => return known("cortex-m0plus", 0x410c_c601),
+        Some(("CM3", _)) => return known("cortex-m3", 0x412f_c231),
+        Some(("CM4", false)) => return known("cortex-m4", 0x410f_c241),
+        Some(("CM4", true)) => return known("cortex-m4f", 0x410f_c241),
+        Some((name @ ("CM23" | "SC000"), _)) => (name, known("cortex-m0plus", 0x410c_c601)),
+        Some((name, _)) => (name, known("cortex-m4f", 0x410f_c241)),
+        None => {
+            let doubt = "The SVD file names no core: set the chip's own (strobe boards lists some \
+                         of each).";
+            return Core { doubt: Some(doubt.to_owned()), ..known("cortex-m4f", 0x410f_c241) };
+        }
+    };
+    let doubt = format!(
+        "The SVD file's core is {}, which no model simulates: instructions that only it has stop \
+         a run, and its times are not these.",
+        plain(name)
+    );
+    Core { doubt: Some(doubt), ..nearest }
 }
 
 fn devices(svd: &Svd, lines: u16, flash: u32, out: &mut String) -> std::fmt::Result {
@@ -135,6 +165,23 @@ mod tests {
         assert_eq!(bus.device_at(0x4002_3800), Some("RCC"));
         assert_eq!(bus.irq_owners(36).as_deref(), Some("SPI2"));
         assert!(bus.memory_at(0x2000_0000).is_some() && bus.memory_at(0x0800_0000).is_some());
+    }
+
+    #[test]
+    fn a_core_that_is_not_simulated_is_named() {
+        let made = |cpu: &str| {
+            let text = format!("<device><name>X</name>{cpu}<peripherals/></device>");
+            from_svd(&Svd::parse(&text).unwrap()).unwrap()
+        };
+        let core = |name: &str| {
+            made(&format!("<cpu><name>{name}</name><fpuPresent>true</fpuPresent></cpu>"))
+        };
+        let m7 = core("CM7");
+        assert!(m7.contains("core is CM7, which no model") && m7.contains("cortex-m4f"), "{m7}");
+        let m23 = core("CM23");
+        assert!(m23.contains("core is CM23, which") && m23.contains("cortex-m0plus"), "{m23}");
+        assert!(made("").contains("names no core"));
+        assert!(!core("CM4").contains("core is"));
     }
 
     #[test]

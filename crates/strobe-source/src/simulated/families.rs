@@ -30,6 +30,10 @@ impl Addresses {
     pub(super) fn of(firmware: &Firmware) -> Self {
         Addresses { constants: firmware.constants(), accesses: firmware.accesses() }
     }
+
+    fn all(&self) -> impl Iterator<Item = u32> {
+        self.constants.keys().chain(&self.accesses).copied()
+    }
 }
 
 /// A family of chips.
@@ -84,7 +88,7 @@ impl Family {
     /// How much speaks for it; `None` unless both clocks and pins do.
     fn score(&self, used: &Addresses) -> Option<i32> {
         let blocks = |is: &dyn Fn(u32) -> bool| -> BTreeSet<u32> {
-            used.constants.keys().filter(|&&at| is(at)).map(|at| at / BLOCK).collect()
+            used.all().filter(|&at| is(at)).map(|at| at / BLOCK).collect()
         };
         let pins = blocks(&|at| self.is_pin(at)).len() as i32;
         let clocks = blocks(&|at| self.is_clock(at)).len();
@@ -93,8 +97,7 @@ impl Family {
             // Clock blocks that begin where memory maps are densest mean little elsewhere.
             !own && at >= 0x4002_0000 && ALL.iter().any(|f| f.is_clock(at))
         });
-        let registers = used.constants.keys().chain(&used.accesses);
-        let reserved = registers.filter(|&&at| self.is_reserved(at)).count().min(MOST_RESERVED);
+        let reserved = used.all().filter(|&at| self.is_reserved(at)).count().min(MOST_RESERVED);
         let against = CLOCK * (foreign.len() + reserved) as i32;
         (pins > 0 && clocks > 0).then_some(pins.min(MOST_PINS) + CLOCK - against)
     }
@@ -220,6 +223,14 @@ mod tests {
         assert_eq!(with(&[0x4002_3800, 0x4002_3808], "ARMv7E-M"), ["STM32F4", "STM32F7"]);
         assert_eq!(with(&[0x4002_3800, 0x4002_3840], "ARMv7"), ["STM32F2"]);
         assert_eq!(with(&[0x4002_3800, 0x4002_381c], "ARMv7"), ["STM32L1"]);
+    }
+
+    /// Compilers reach blocks of a neighbourhood by offsets from one base.
+    #[test]
+    fn what_is_reached_by_an_offset_counts() {
+        let constants = [0x5802_4000, 0x5802_0000].map(|at| (at, 0)).into();
+        let h7 = Addresses { constants, accesses: [0x5802_44e0, 0x5802_0400].into() };
+        assert_eq!(of(&h7, "ARMv7E-M"), ["STM32H7"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ const EXCEPTIONS: std::ops::Range<u16> = 15..512;
 /// until then. One that was never entered still waited at the end.
 pub(super) fn warnings(run: &Run, names: &Names) -> Vec<Warning> {
     let bus = run.machine.bus();
-    let handlers = run.machine.observer().1.0.schedule.handlers();
+    let schedule = &run.machine.observer().1.0.schedule;
     let mut out = Vec::new();
     for exception in EXCEPTIONS {
         let lost = run.machine.lost_requests(exception);
@@ -24,9 +24,8 @@ pub(super) fn warnings(run: &Run, names: &Names) -> Vec<Warning> {
             continue;
         }
         let name = exception_label(bus, exception);
-        let handler = handlers.iter().find(|handler| handler.exception == exception);
-        let rest = match handler.map(|handler| handler.waits) {
-            Some(Waits { entries, longest: Some(longest) }) => format!(
+        let rest = match schedule.waits(exception) {
+            Waits { entries, longest: Some(longest) } => format!(
                 "one handler ran for both ({} {}); the longest wait was {}, {}",
                 grouped(entries),
                 if entries == 1 { "entry" } else { "entries" },

@@ -7,7 +7,7 @@
 use std::sync::atomic::AtomicBool;
 
 use strobe_model::EndReason;
-use strobe_sim::board::{Board, PartEntry};
+use strobe_sim::board::{Board, BoardError, PartEntry};
 use strobe_sim::device::DeviceId;
 use strobe_sim::device::part::Edge;
 use strobe_symbols::Firmware;
@@ -232,7 +232,10 @@ impl Member {
                 ("inputs".to_owned(), inputs.collect::<Vec<_>>().into()),
             ]),
         };
-        let board = chip.board.clone().with_parts([cable])?;
+        let board = chip.board.clone().with_parts([cable]).map_err(|error| match error {
+            BoardError::Value { problem, .. } => Error::Wires(format!("a wire: {problem}")),
+            other => other.into(),
+        })?;
         let bus = super::ready(chip.firmware, &board, &chip.settings)?;
         let cable = bus.device_named(CABLE).expect("it has just been added");
         let run = Run::new(chip.firmware, &board, &chip.settings, bus, host)?;

@@ -7,6 +7,7 @@ use strobe_source::cycles::FlashState;
 use strobe_source::simulated::{self, Heaps, StackUse};
 
 use super::Setup;
+use crate::gallery::Written;
 use crate::{exit, host, measurement};
 
 /// A finished run.
@@ -34,11 +35,17 @@ impl Finished {
 }
 
 /// Adds to a record what only the host knows: what it could not deliver.
-pub fn complete(record: &mut Record, host: &host::Terminal, left_out: u64) {
+pub fn complete(record: &mut Record, host: &host::Terminal, pictures: Option<Written>) {
     for (what, device, lost) in host.lost() {
         let text =
             format!("{what} from {device} could not be delivered: its host end was closed or full");
         record.warnings.push(Warning::new("undelivered", text).times(lost));
+    }
+    let Some(Written { files, left_out }) = pictures else { return };
+    if files == 0 {
+        let text = "no display and no lamp beside the chip showed a whole picture: --pictures \
+                    wrote an empty list (docs/rigs.md: what each part takes for a picture)";
+        record.warnings.push(Warning::new("no-picture", text));
     }
     if left_out > 0 {
         let text = "pictures were not written: there are too many";

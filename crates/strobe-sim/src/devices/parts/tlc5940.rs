@@ -86,6 +86,14 @@ struct Pins {
 
 impl Pins {
     fn new(options: &Options, cx: &mut Create) -> Result<Self, String> {
+        let mut taken: Vec<SignalId> = Vec::new();
+        for name in options.pins() {
+            let pin = cx.pin(name)?;
+            if taken.contains(&pin) {
+                return Err(format!("pin {name} is given twice: each has one purpose"));
+            }
+            taken.push(pin);
+        }
         let mut pin = |name: &String| cx.pin(name);
         let pins = Self {
             sin: pin(&options.sin)?,

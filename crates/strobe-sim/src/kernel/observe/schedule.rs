@@ -30,6 +30,8 @@ pub use overview::{Lane, Overview, Stretch};
 pub use sums::{Extreme, HandlerRuns, LongestWait, ThreadRuns, Times, Waits};
 use wake::{State, Watched};
 
+use std::collections::BTreeMap;
+
 use super::threads::Threads;
 use super::{Transfer, TransferKind};
 use crate::kernel::bus::Bus;
@@ -109,6 +111,8 @@ pub struct Schedule {
     waiting: Vec<usize>,
     watched: Vec<Watched>,
     handlers: Vec<HandlerRuns>,
+    /// By exception, in the whole run.
+    waits: BTreeMap<u16, Waits>,
     under_way: Vec<Activation>,
     chain: Vec<Activation>,
     thread: usize,
@@ -132,6 +136,11 @@ impl Schedule {
     /// One for each exception that was entered, in the order in which they first were.
     pub fn handlers(&self) -> &[HandlerRuns] {
         &self.handlers
+    }
+
+    /// What an exception's requests waited for, inside of windows and outside.
+    pub fn waits(&self, exception: u16) -> Waits {
+        self.waits.get(&exception).copied().unwrap_or_default()
     }
 
     /// Ends the present runs for good. Call after the last [`Schedule::set_active`].
@@ -239,14 +248,14 @@ impl Schedule {
         });
         let latency = e.now.saturating_sub(e.pended_at);
         self.change(Start::Entered { latency, chained: e.after.is_some() }, &bus.clocks);
-        let paused = self.paused;
-        let handler = self.handler(e.exception);
         let time = Extreme { cycles: latency, at: e.now, pc: e.from };
         let (masked_from, caller) = (e.masked_from, e.caller);
-        handler.waits.add(LongestWait { time, masked_from, caller, behind });
-        if paused {
+        let wait = LongestWait { time, masked_from, caller, behind };
+        self.waits.entry(e.exception).or_default().add(wait);
+        if self.paused {
             return;
         }
+        let handler = self.handler(e.exception);
         handler.tail_chained += u64::from(e.after.is_some());
         handler.latency.add(time);
         if let Some(log) = &mut self.log {

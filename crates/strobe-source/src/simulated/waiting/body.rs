@@ -39,13 +39,19 @@ pub(super) struct Waits {
     pub counts: bool,
 }
 
-/// What a loop of the function of these instructions waits for, if it does nothing else.
+/// What a loop of the function of these instructions waits for, if it does nothing else. A turn is
+/// one from wherever it is looked at: a counter that is stored first was loaded before.
 pub(super) fn waits(
     firmware: &Firmware,
     code: &[Instruction],
     flow: &Flow,
     of: &Loop,
 ) -> Option<Waits> {
+    of.turns(flow).iter().find_map(|turn| waits_in(firmware, code, flow, turn))
+}
+
+/// The same of a turn that begins there.
+fn waits_in(firmware: &Firmware, code: &[Instruction], flow: &Flow, of: &Loop) -> Option<Waits> {
     let turn = Turn::of(firmware, code, flow, of)?;
     let counters = turn.counters()?;
     let slots: BTreeSet<&String> =
@@ -58,7 +64,7 @@ pub(super) fn waits(
         let moves = one.copies || one.extends || one.constant.is_some() || one.load.is_some();
         !(one.writes.is_empty() || one.steps || one.carries || moves)
     };
-    let counts = counters.len() + slots.len() == 1
+    let counts = counters.len() + turn.counted_slots() == 1
         && !turn.paced
         && out.calls.is_empty()
         && !turn.effects.iter().any(computes);
@@ -139,8 +145,8 @@ impl<'a> Turn<'a> {
             let own = |one: &Effect| one.writes.contains(register) && (one.steps || one.carries);
             self.effects.iter().any(|one| one.reads.contains(register) && !own(one))
         };
-        let mut out = BTreeSet::new();
-        for register in &carried {
+        let mut out = self.stepped();
+        for register in carried.difference(&out.clone()) {
             let writes = |&(at, one): &(usize, &Effect)| {
                 one.writes.contains(register) && self.leaves(at, register)
             };
@@ -161,6 +167,49 @@ impl<'a> Turn<'a> {
         Some(out)
     }
 
+    /// Slots on the stack that count: of one that takes several, that of its first byte or word.
+    fn counted_slots(&self) -> usize {
+        let mut further = BTreeSet::new();
+        let mut slots = BTreeSet::new();
+        for one in &self.effects {
+            for register in &one.writes {
+                let is_further = one.carries || one.writes.first() != Some(register);
+                match is_further {
+                    true => further.insert(register),
+                    false => further.remove(register),
+                };
+            }
+            if let Some(store) = one.stores.as_ref().filter(|s| !further.contains(&s.register)) {
+                slots.insert(&store.slot);
+            }
+        }
+        slots.len()
+    }
+
+    /// Registers that a turn of one way leaves as they were but for constant steps, also where they
+    /// go through others: `subs r3, r0, #1` and later `mov r0, r3`.
+    fn stepped(&self) -> BTreeSet<String> {
+        if !(0..self.effects.len()).all(|at| self.always(at)) {
+            return BTreeSet::new();
+        }
+        // What each register holds: another one at the beginning of the turn, and steps.
+        let mut now: BTreeMap<&String, Option<(&String, bool)>> = BTreeMap::new();
+        for one in &self.effects {
+            let origin = match one.reads.as_slice() {
+                [from] if one.steps || one.copies => {
+                    let known = now.get(from).copied().unwrap_or(Some((from, false)));
+                    known.map(|(origin, stepped)| (origin, stepped || one.steps))
+                }
+                _ => None,
+            };
+            one.writes.iter().for_each(|register| drop(now.insert(register, origin)));
+        }
+        let own = |(register, holds): (&&String, &Option<(&String, bool)>)| {
+            holds.is_some_and(|(origin, stepped)| stepped && origin == *register)
+        };
+        now.iter().filter(|one| own(*one)).map(|(register, _)| (*register).clone()).collect()
+    }
+
     /// What is stored on the stack in each turn is a counter, or what was loaded.
     fn stores_are_idle(&self, slots: &BTreeSet<&String>) -> Option<()> {
         // Loaded to be counted, and once more to be looked at.
@@ -174,7 +223,8 @@ impl<'a> Turn<'a> {
         };
         let mut idle: BTreeSet<&String> = BTreeSet::new();
         for (at, one) in self.effects.iter().enumerate() {
-            let copied = one.copies && one.reads.iter().all(|read| idle.contains(read));
+            let copied =
+                (one.copies || one.extends) && one.reads.iter().all(|read| idle.contains(read));
             let from_slot = one.load.as_ref().is_some_and(
                 |load| matches!(load, Load::Base { text, .. } if slots.contains(text)),
             );

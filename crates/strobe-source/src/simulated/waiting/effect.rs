@@ -148,6 +148,8 @@ fn arm_named(name: &str, instruction: &Instruction, all: &[String]) -> Option<Ef
             return Some(Effect { returns: true, ..Effect::default() });
         }
         "push" => return nothing(),
+        // A NOP of ARMv6-M.
+        "mov" if all.len() == 2 && all[0] == all[1] => return nothing(),
         // The stack's frame.
         "add" | "sub" | "mov" if all.first().is_some_and(|first| first == "sp") => {
             return nothing();
@@ -263,6 +265,16 @@ const DATA: u32 = 0x80_0000;
 /// The status register, as an I/O address.
 const SREG: u32 = 0x3f;
 
+/// The registers of a pointer.
+fn pointer(name: &str) -> Option<[&'static str; 2]> {
+    Some(match name {
+        "X" => ["r26", "r27"],
+        "Y" => ["r28", "r29"],
+        "Z" => ["r30", "r31"],
+        _ => return None,
+    })
+}
+
 fn avr(instruction: &Instruction, all: &[String]) -> Option<Effect> {
     let name = instruction.mnemonic.as_str();
     let get = |n: usize| all.get(n).cloned();
@@ -295,8 +307,9 @@ fn avr(instruction: &Instruction, all: &[String]) -> Option<Effect> {
             let (text, to) = (get(1)?, get(0)?);
             let plain = name == "ldd" || ["X", "Y", "Z"].contains(&text.as_str());
             let base = text.get(..1).filter(|_| plain)?.to_owned();
-            let load = Load::Base { base: base.clone(), index: None, offset: 0, text };
-            Some(Effect { writes: vec![to], reads: vec![base], load: Some(load), ..out })
+            let reads = pointer(&base)?.map(str::to_owned).to_vec();
+            let load = Load::Base { base, index: None, offset: 0, text };
+            Some(Effect { writes: vec![to], reads, load: Some(load), ..out })
         }
         "std" => {
             let (slot, from) = (get(0)?, get(1)?);

@@ -28,6 +28,20 @@ pub(super) struct Loop {
     pub part: bool,
 }
 
+impl Loop {
+    /// The same loop with turns that begin elsewhere: where it is entered, and wherever it jumps.
+    pub(super) fn turns(&self, flow: &Flow) -> Vec<Loop> {
+        let jumped = |at: &usize| flow.previous[*at].iter().any(|from| from + 1 != *at);
+        let begins = (1..self.turn.len()).filter(|&n| jumped(&self.turn[n]));
+        let turned = |n: usize| {
+            let mut turn = self.turn.clone();
+            turn.rotate_left(n);
+            Loop { turn, ..self.clone() }
+        };
+        std::iter::once(0).chain(begins).map(turned).collect()
+    }
+}
+
 /// The flow of one function.
 pub(super) struct Flow {
     /// Of each instruction those that may be next.

@@ -105,6 +105,14 @@ impl Options {
         }
     }
 
+    /// The names of all pins.
+    pub(super) fn pins(&self) -> impl Iterator<Item = &String> {
+        let always = [&self.sin, &self.sclk, &self.xlat, &self.blank];
+        let others = [&self.vprg, &self.dcprg, &self.sout, &self.xerr, &self.gsclk];
+        let others = others.into_iter().flatten().filter(|name| !TIED.contains(&name.as_str()));
+        always.into_iter().chain(others).chain(&self.layers)
+    }
+
     /// Outputs of the whole chain.
     pub(super) fn outputs(&self) -> u16 {
         OUTPUTS * self.count

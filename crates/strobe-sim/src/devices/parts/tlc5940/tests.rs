@@ -412,6 +412,9 @@ fn options_that_cannot_be_are_refused() {
         ("gsclk_hz = 8_000_000", "gsclk_hz = 0", "gsclk_hz: 1 to 30000000"),
         ("rows = 2", "rows = 2, across = 0", "across: at least 1"),
         ("'PC2'", "'PC9'", "the chip has no pin PC9"),
+        ("'PC2'", "'PC1'", "pin PC1 is given twice"),
+        ("'PC2'", "'PB3'", "pin PB3 is given twice"),
+        ("rows = 2", "rows = 2, vprg = 'PC2'", "pin PC2 is given twice"),
         ("rows = 2", "rows = 2, colour = 1", "unknown field `colour`"),
     ] {
         let error = board(&OPTIONS.replace(from, to)).unwrap_err();

@@ -98,8 +98,6 @@ pub struct HandlerRuns {
     pub tail_chained: u64,
     /// From pending to the first instruction; one for each entry.
     pub latency: Times,
-    /// What its requests waited for, in the whole run.
-    pub waits: Waits,
     /// Its runs, entry and exit included, without other handlers' cycles.
     pub durations: Times,
 }
