@@ -312,6 +312,42 @@ fn counting_is_a_wait_and_summing_is_none() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].0, "nothing: it counts");
     assert!(found[0].1 >= 3 * 10_000, "{found:?}");
+    for (delay, pool) in [
+        // Entered where the counter is stored: str r3, [sp, #4]; ldr; cmp r3, r0; bcc; and behind
+        // what follows the loop: ldr; adds r3, #1; b.
+        (
+            vec![
+                load(0, 0),
+                0x2300,
+                0xb082,
+                0x9301,
+                0x9b01,
+                0x4283,
+                0xd300,
+                0xe7fe,
+                0x9b01,
+                0x3301,
+                0xe7f7,
+                0x4770,
+            ],
+            4000,
+        ),
+        // The same of a byte: strb.w, ldrb.w, cmp r3, #199, bls, ldrb.w, adds, uxtb, b.
+        (
+            vec![
+                0x2300, 0xb082, 0xf88d, 0x3007, 0xf89d, 0x3007, 0x2bc7, 0xd900, 0xe7fe, 0xf89d,
+                0x3007, 0x3301, 0xb2db, 0xe7f3, 0x4770,
+            ],
+            0,
+        ),
+        // Through another register: mov r8, r8; mov r0, r3; subs r3, r0, #1; cmp r0, #0; bne.
+        (vec![load(0, 0), 0xe001, 0x46c0, 0x4618, 0x1e43, 0x2800, 0xd1fa, 0xe7fe, 0x4770], 4000),
+    ] {
+        let other = 2 * (delay.len() as u32 - 1);
+        let found = waits(&run(&arm(&delay, other, &[pool]), &BOARD));
+        assert_eq!(found.len(), 1, "{delay:04x?} {found:?}");
+        assert_eq!(found[0].0, "nothing: it counts");
+    }
     for work in [
         // adds r0, r1; subs r1, #1; bne: a sum.
         vec![load(1, 0), 0x1840, 0x3901, 0xd1fc, 0xe7fe, 0x4770],
@@ -323,6 +359,24 @@ fn counting_is_a_wait_and_summing_is_none() {
         let ran = run(&arm(&work, 10, &[4000]), &BOARD);
         assert_eq!(waits(&ran), [], "{work:04x?}");
         assert!(ran.totals.iter().all(|total| total.id != "waiting"));
+    }
+}
+
+/// Where the next element is depends on this one, also through another register.
+#[test]
+fn a_walk_along_a_list_is_work() {
+    let list = |at: u32| -> Vec<u32> { (1..40).map(|n| at + 4 * n).chain([0]).collect() };
+    for walk in [
+        // ldr r2, =LIST; ldr r2, [r2]; cmp r2, #0; bne
+        vec![load(2, 0), 0x6812, 0x2a00, 0xd1fc, 0xe7fe, 0x4770],
+        // ldr r2, =LIST; b into mov r3, r2; ldr r2, [r3]; cmp r2, #0; bne
+        vec![load(2, 0), 0xe7ff, 0x4613, 0x681a, 0x2a00, 0xd1fb, 0xe7fe, 0x4770],
+    ] {
+        let other = 2 * (walk.len() as u32 - 1);
+        let first = CODE + (walk.len() as u32 * 2).next_multiple_of(4) + 4;
+        let pool: Vec<u32> = std::iter::once(first).chain(list(first)).collect();
+        let ran = run(&arm(&walk, other, &pool), &BOARD);
+        assert_eq!(waits(&ran), [], "{walk:04x?}");
     }
 }
 
@@ -407,6 +461,42 @@ fn an_avr_waits_for_flags_and_counts() {
     assert!((262_000..262_200).contains(&found[0].1), "{found:?}");
     assert_ne!(found[1].0, found[0].0);
     assert!(found[1].1 > 200_000, "{found:?}");
+}
+
+/// One AVR function, which begins at reset.
+fn avr(code: &[u16]) -> Vec<u8> {
+    let image: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+    let mut elf = ElfBuilder::new();
+    elf.machine = 83;
+    elf.code(0, &image);
+    let (name, kind, section) = ("main".into(), 2, 0xfff1);
+    let size = image.len() as u32;
+    elf.symbol(Symbol { name, value: 0, size, kind, global: true, section });
+    elf.build()
+}
+
+#[test]
+fn a_walk_through_an_avrs_memory_is_work_and_a_counter_of_two_bytes_none() {
+    let found =
+        |code: &[u16]| waits(&run(&avr(code), &["--board", "arduino-uno", "--until", "20000c"]));
+    // ldi r30, 0; ldi r31, 1; ld r24, Z; adiw r30, 1; tst r24; breq
+    let search = [0xe0e0, 0xe0f1, 0x8180, 0x9631, 0x2388, 0xf3e1, 0xcfff];
+    assert_eq!(found(&search), []);
+    // A list of one element that is its own next one: movw r30, r18; ld r18, Z; ldd r19, Z+1; or
+    let list = [
+        0xe020, 0xe031, 0x9320, 0x0100, 0x9330, 0x0101, // ldi r18, 0; ldi r19, 1; sts
+        0x01f9, 0x8120, 0x8131, 0x1521, 0x0531, 0xf7d1, 0xcfff, // ...; cp; cpc; brne
+    ];
+    assert_eq!(found(&list), []);
+    // for (volatile uint16_t i = 0; i < 1000; i++)
+    let count = [
+        0xee88, 0xe093, 0x921f, 0x921f, 0xb7cd, 0xb7de, 0x821a, 0x8219, // up to std Y+1, r1
+        0x8129, 0x813a, 0x1728, 0x0739, 0xf438, // ldd, ldd, cp, cpc, brcc
+        0x8129, 0x813a, 0x5f2f, 0x4f3f, 0x833a, 0x8329, 0xcff4, 0xcfff, // count, rjmp
+    ];
+    let found = found(&count);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "nothing: it counts");
 }
 
 /// As Arduino's `delay`: two counters in nested loops, which go in steps that are in registers, and

@@ -137,9 +137,7 @@ impl<'a> Turn<'a> {
         }
         let carried: BTreeSet<String> = live.intersection(&written).cloned().collect();
         // From the same place again: a pointer that is at hand in some turns and not in others.
-        let reloads = |one: &Effect| {
-            one.load.is_some() && one.reads.iter().all(|read| !carried.contains(read))
-        };
+        let reloads = self.reloads(&carried);
         // The count of something that happens is a result, unless it ends the loop.
         let decides = |register: &String| {
             let own = |one: &Effect| one.writes.contains(register) && (one.steps || one.carries);
@@ -154,7 +152,7 @@ impl<'a> Turn<'a> {
             let in_place = |one: &Effect| one.reads.iter().all(|read| one.writes.contains(read));
             let counts = |(at, one): (usize, &Effect)| {
                 let steps = (one.steps && in_place(one)) || one.carries;
-                reloads(one) || steps && (self.always(at) || decides(register))
+                reloads[at] || steps && (self.always(at) || decides(register))
             };
             if !writers.clone().all(counts) {
                 return None;
@@ -165,6 +163,23 @@ impl<'a> Turn<'a> {
             }
         }
         Some(out)
+    }
+
+    /// Which instructions load from where nothing that a turn leaves to the next one has led.
+    fn reloads(&self, carried: &BTreeSet<String>) -> Vec<bool> {
+        let mut led = carried.clone();
+        let mut out = Vec::new();
+        for one in &self.effects {
+            let depends = one.reads.iter().any(|read| led.contains(read));
+            out.push(one.load.is_some() && !depends);
+            for register in &one.writes {
+                match depends {
+                    true => led.insert(register.clone()),
+                    false => led.remove(register),
+                };
+            }
+        }
+        out
     }
 
     /// Slots on the stack that count: of one that takes several, that of its first byte or word.
@@ -189,7 +204,7 @@ impl<'a> Turn<'a> {
     /// Registers that a turn of one way leaves as they were but for constant steps, also where they
     /// go through others: `subs r3, r0, #1` and later `mov r0, r3`.
     fn stepped(&self) -> BTreeSet<String> {
-        if !(0..self.effects.len()).all(|at| self.always(at)) {
+        if !self.of.has_one_way(self.flow) {
             return BTreeSet::new();
         }
         // What each register holds: another one at the beginning of the turn, and steps.
@@ -202,7 +217,7 @@ impl<'a> Turn<'a> {
                 }
                 _ => None,
             };
-            one.writes.iter().for_each(|register| drop(now.insert(register, origin)));
+            now.extend(one.writes.iter().map(|register| (register, origin)));
         }
         let own = |(register, holds): (&&String, &Option<(&String, bool)>)| {
             holds.is_some_and(|(origin, stepped)| stepped && origin == *register)

@@ -29,10 +29,17 @@ pub(super) struct Loop {
 }
 
 impl Loop {
-    /// The same loop with turns that begin elsewhere: where it is entered, and wherever it jumps.
+    /// Whether each turn comes through all of its instructions.
+    pub(super) fn has_one_way(&self, flow: &Flow) -> bool {
+        self.turn.iter().all(|&at| self.always_passes(flow, at))
+    }
+
+    /// The same loop with turns that begin elsewhere: where it is entered and, if there is one way
+    /// round, wherever that jumps to.
     pub(super) fn turns(&self, flow: &Flow) -> Vec<Loop> {
         let jumped = |at: &usize| flow.previous[*at].iter().any(|from| from + 1 != *at);
-        let begins = (1..self.turn.len()).filter(|&n| jumped(&self.turn[n]));
+        let most = if self.has_one_way(flow) { self.turn.len() } else { 0 };
+        let begins = (1..most).filter(|&n| jumped(&self.turn[n]));
         let turned = |n: usize| {
             let mut turn = self.turn.clone();
             turn.rotate_left(n);
