@@ -4,8 +4,9 @@
 //! then some wrong packets have been read: so the last ones before an undecodable byte are in doubt
 //! as well as those after it, until a synchronisation or a long run without another such byte. On
 //! random bytes two packets of three are followed by another one, so wrong packets betray
-//! themselves within a few. What cannot be seen here is a wrong bit within a payload: whoever sees
-//! [`Stats::damage`] must expect those too.
+//! themselves within a few. A local timestamp beyond what its counter holds is as wrong. What
+//! cannot be seen here is another wrong bit within a payload: whoever sees [`Stats::damage`] must
+//! expect those too.
 
 use super::itm;
 use super::packet::{Raw, SYNC};
@@ -147,6 +148,14 @@ impl Doubt {
         self.push(raw);
     }
 
+    /// A packet that cannot be: it is as wrong as those before it may be.
+    #[cold]
+    fn push_last<S: Sink>(&mut self, raw: Raw, out: &mut S) {
+        self.doubt(RUN, out);
+        self.push(raw);
+        self.doubt(1, out);
+    }
+
     /// A synchronisation ends all doubt of what follows. What went before is right if it ended
     /// where the synchronisation begins, and wrong if it took a part of it.
     fn synchronised<S: Sink>(&mut self, raw: &Raw, out: &mut S) {
@@ -181,6 +190,11 @@ impl<S: Sink> Screen<'_, S> {
 impl<S: Sink> itm::Sink for Screen<'_, S> {
     #[inline]
     fn packet(&mut self, raw: Raw) {
+        if raw.is_impossible() {
+            self.doubt.suspect();
+            self.doubt.push_last(raw, &mut self.out);
+            return;
+        }
         self.doubt.take(raw, &mut self.out);
     }
 

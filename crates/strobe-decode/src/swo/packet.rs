@@ -229,6 +229,14 @@ impl Raw {
         exists.then_some((ticks + u32::from(format2), RELATIONS[usize::from(relation)]))
     }
 
+    /// Whether it is a local timestamp of more ticks than fit into the counter, which has 21 bits
+    /// (ITM functional description, DDI 0337 and DDI 0439): three bytes of seven.
+    #[inline(always)]
+    pub(super) fn is_impossible(&self) -> bool {
+        let is_local = self.header >= 0xc0 && self.header & 0xf == 0;
+        is_local && self.payload as u32 & 0x7f00_0000 != 0
+    }
+
     fn global1(&self) -> Packet {
         let whole = self.length == 5;
         let last = (self.payload >> 24) as u8;

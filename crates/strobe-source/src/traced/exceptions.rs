@@ -42,6 +42,9 @@ pub(super) struct Exceptions {
     known: bool,
     /// Exception trace is on.
     pub seen: bool,
+    /// Packets that nothing explains but wrong bits: the end of what never began, and what never
+    /// ends, where nothing was lost.
+    pub contradictions: u64,
     /// By number, of which ITM has 512.
     totals: Vec<Option<TracedException>>,
     /// Times of each.
@@ -128,6 +131,7 @@ impl Exceptions {
         self.total(number).left += 1;
         let Some(at) = self.open.iter().rposition(|open| open.number == number) else {
             self.total(number).unmatched += 1;
+            self.contradictions += u64::from(self.known);
             return;
         };
         self.drop_above(at + 1);
@@ -163,6 +167,7 @@ impl Exceptions {
     fn drop_above(&mut self, keep: usize) {
         for open in self.open.split_off(keep.min(self.open.len())) {
             self.total(open.number).unmatched += 1;
+            self.contradictions += u64::from(open.whole);
         }
     }
 }
@@ -205,6 +210,26 @@ mod tests {
             after(&[(15, Exited, 10), (16, Entered, 20), (0, Returned, 30), (17, Returned, 40)]);
         let counts: Vec<_> = all.iter().map(|e| (e.number, e.unmatched, e.timed)).collect();
         assert_eq!(counts, [(15, 1, 0), (16, 1, 0)]);
+    }
+
+    /// Only wrong bits explain them, unless packets are missing.
+    #[test]
+    fn what_cannot_be_is_counted() {
+        let mut all = Exceptions::default();
+        all.take(15, Exited, (0, 0));
+        assert_eq!(all.contradictions, 0, "it began before the trace");
+        all.take(0, Returned, (1, 1));
+        all.take(47, Exited, (10, 10));
+        assert_eq!(all.contradictions, 1);
+        all.take(16, Entered, (20, 20));
+        all.take(0, Returned, (30, 30));
+        assert_eq!(all.contradictions, 2);
+        all.take(16, Entered, (40, 40));
+        all.lost();
+        all.take(0, Returned, (50, 50));
+        all.lost();
+        all.take(47, Exited, (60, 60));
+        assert_eq!(all.contradictions, 2);
     }
 
     #[test]

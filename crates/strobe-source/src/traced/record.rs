@@ -143,7 +143,7 @@ impl Accumulator {
             undecodable_bytes: packets.undecodable_bytes + instructions,
             disruptions: packets.disruptions,
             packets_in_doubt: reader.doubt().packets,
-            damage: reader.doubt().damage,
+            damage: reader.doubt().damage + self.exceptions.contradictions,
             overflows: self.overflows(),
             kinds: self.packet_kinds(),
         }
