@@ -79,14 +79,19 @@ impl Evidence {
         self.blocks.iter().copied().filter(|&at| bus.place_of(at).is_none()).collect()
     }
 
-    fn of_family(&self, bus: &Bus) -> bool {
-        self.families.iter().any(|family| family.has(bus))
+    /// Whether a board is of the code's family: with its core, since families have the same blocks
+    /// at the same addresses.
+    fn of_family(&self, board: &Board, bus: &Bus) -> bool {
+        let without_fpu = |core: &str| core.trim_end_matches('F').to_owned();
+        let core = without_fpu(board.core_name());
+        let is = |family: &&Family| without_fpu(&family.core) == core && family.has(bus);
+        self.families.iter().any(is)
     }
 
     /// Whether a board is certainly not what the code was written for.
-    fn speaks_against(&self, bus: &Bus) -> bool {
+    fn speaks_against(&self, board: &Board, bus: &Bus) -> bool {
         match self.families.is_empty() {
-            false => !self.of_family(bus),
+            false => !self.of_family(board, bus),
             true => {
                 let missing = self.missing(bus).len();
                 self.blocks.len() >= LEAST_BLOCKS && 2 * missing > self.blocks.len()
@@ -142,8 +147,8 @@ pub fn choose(firmware: &Firmware) -> Result<Choice, String> {
     let starts = super::vectors::start(firmware, &board, &bus).is_ok();
     // Without a table anywhere it is the image that is wrong, which is said when it is loaded.
     let at_home = has_memory && (starts || firmware.vector_table().is_none());
-    let fits = at_home && !evidence.speaks_against(&bus);
-    let exact = evidence.missing(&bus).is_empty() || evidence.of_family(&bus);
+    let fits = at_home && !evidence.speaks_against(&board, &bus);
+    let exact = evidence.missing(&bus).is_empty() || evidence.of_family(&board, &bus);
     if fits && (exact || evidence.blocks.len() < LEAST_BLOCKS) {
         return Ok(Choice { board: usual, why });
     }
@@ -193,10 +198,11 @@ fn best(firmware: &Firmware, evidence: &Evidence) -> Option<(&'static str, Strin
     let least = if evidence.is_older { Fit::Less } else { Fit::Exact };
     for (name, bus) in advice::holding(firmware, least) {
         let missing = evidence.missing(&bus).len();
-        let known = evidence.of_family(&bus) || evidence.families.is_empty();
+        let is_own = Board::builtin(name).is_ok_and(|board| evidence.of_family(&board, &bus));
+        let known = is_own || evidence.families.is_empty();
         let enough = evidence.blocks.len() >= LEAST_BLOCKS && 2 * missing < evidence.blocks.len();
         let better = found.is_none_or(|(least, _)| missing < least);
-        if known && better && (enough || evidence.of_family(&bus)) {
+        if known && better && (enough || is_own) {
             found = Some((missing, name));
         }
     }
@@ -311,7 +317,7 @@ pub(super) fn complaint(firmware: &Firmware, board: &Board, bus: &Bus) -> Option
         return avr::complaint(firmware, board, bus);
     }
     let evidence = Evidence::of(firmware);
-    if !evidence.speaks_against(bus) || !board.has_devices() {
+    if !evidence.speaks_against(board, bus) || !board.has_devices() {
         return None;
     }
     let missing = evidence.missing(bus);

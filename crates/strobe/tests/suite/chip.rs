@@ -140,7 +140,7 @@ fn firmware_for_no_board_is_refused_with_what_is_known_and_the_way_on() {
         ),
         (FLASH, V6M, &G0, 300 << 10, &["STM32G0"]),
         (FLASH, V7M, &F4, 0, &["STM32F2 (Cortex-M3) or STM32L1"]),
-        (FLASH, V7EM, &F0, 0, &["STM32F3 (Cortex-M4F), STM32G4 (Cortex-M4F) or STM32L4"]),
+        (FLASH, V7EM, &F0, 0, &["STM32F3 (Cortex-M4F) or STM32L4"]),
         (0, V7EM, &NRF52, 0, &["nRF52"]),
         // Of the right family, but larger than any of its boards.
         (FLASH, V7M, &F1, 600 << 10, &["STM32F1", "--board stm32f103 --memory"]),
