@@ -24,9 +24,9 @@ use crate::board::Choice;
 use crate::gallery::Gallery;
 use crate::{ending, host, input, interrupt};
 
-/// Instructions up to which a run is done again for its bounds without being asked: half a second
-/// or so.
-const SHORT: u64 = 100_000_000;
+/// Instructions up to which a run is done again for its bounds without being asked: a second or
+/// two, and more than fast boards execute in the second for which a run without an end goes on.
+const SHORT: u64 = 400_000_000;
 
 /// What to see of threads.
 #[derive(Default)]

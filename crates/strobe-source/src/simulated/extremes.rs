@@ -26,14 +26,20 @@ pub const CARRIED: &str = "carried-bounds";
 /// Beyond this part more of the likely run's cycles another run has gone astray.
 const PATIENCE: u64 = 2;
 
+/// A run whose carried bounds are not wider than this part of its cycles is not run again for what
+/// entering and leaving handlers leaves open.
+const NARROW: u64 = 1000;
+
 /// Whether the models make a difference to what was measured: there are waits (for flash, a slow
 /// bus, another master) of which nobody knows how long they are. What entering and leaving handlers
-/// takes is no reason to run anything again: it is the same in each place, and bounds that are
-/// carried along are right.
+/// takes is the same in each place, and bounds that are carried along are right; but handlers by
+/// the thousand add up what code that waits for them takes up again.
 pub fn differ(likely: &Record) -> bool {
     let Trust::Modelled { causes } = &likely.trust else { return false };
     let waits = [Cause::FetchWait, Cause::DataWait, Cause::Contention];
-    causes.iter().any(|one| waits.contains(&one.cause) && !one.cycles.is_exact())
+    let waited = causes.iter().any(|one| waits.contains(&one.cause) && !one.cycles.is_exact());
+    let wide: u64 = causes.iter().map(|one| one.cycles.high - one.cycles.low).sum();
+    waited || wide > likely.coverage.run_cycles / NARROW
 }
 
 /// Runs the low and the high model, at the same time, with what comes in as in the likely run.

@@ -72,7 +72,7 @@ pub struct World {
     pub(super) trace_write: Vec<RegisterWrite>,
     /// Where the bounds of modelled figures are from: `runs`, two further runs with the least and
     /// the most of each wait; or `carried`, worked out beside the one run, which takes no time but
-    /// is less sure where code waits for something. By default runs, up to 100 million
+    /// is less sure where code waits for something. By default runs, up to 400 million
     /// instructions; carried where somebody types, for rigs and for benchmarks.
     #[arg(long, value_name = "FROM", value_enum)]
     pub(super) bounds: Option<BoundsFrom>,
