@@ -121,7 +121,7 @@ fn what_is_wrong_with_a_rig_is_reported() {
         let stderr = error(path(&changed(&[change])), &[], 65);
         assert!(stderr.contains(expected), "{stderr}");
     };
-    in_file(("pong.PA10", "pong.PZ1"), "rig.toml: chip pong: a wire: the chip has no pin PZ1");
+    in_file(("pong.PA10", "pong.PZ1"), ": chip pong: a wire: the chip has no pin PZ1");
     in_file(
         ("\"pong.PA10\"", "\"pang.PA10\""),
         "wire end pang.PA10: the rig has no chip pang; there are ping, pong",
