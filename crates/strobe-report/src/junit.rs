@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use crate::visible::is_obeyed;
+
 /// A case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
@@ -88,6 +90,7 @@ fn escaped(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\t' | '\n' => out.push(c),
             '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c if is_obeyed(c) => out.push(' '),
             c => out.push(c),
         }
     }

@@ -1,5 +1,7 @@
 //! Text in Markdown, as GitHub and GitLab show it.
 
+use crate::visible::is_obeyed;
+
 /// Text without what Markdown or HTML would take for its own.
 pub(crate) fn cell(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -12,7 +14,7 @@ pub(crate) fn cell(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            c if c.is_control() => out.push(' '),
+            c if is_obeyed(c) => out.push(' '),
             c => out.push(c),
         }
     }

@@ -296,7 +296,8 @@ impl Reader {
         }
         if let Some((count, line)) = self.skipped {
             self.notes.push(format!(
-                "commands that VCD does not have were passed over: {count}, the first in line {line}"
+                "commands that VCD does not have were passed over: {count}, the first in line \
+                 {line}"
             ));
         }
         let channels = self.builder.finish();
@@ -339,6 +340,12 @@ fn rate_in(comment: &str) -> Option<Tick> {
     Tick::from_hz(super::parse_frequency(rate)?)
 }
 
+/// A name without what would end it, and without control characters.
+fn plain(name: &str) -> String {
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
+    name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
 /// Writes a VCD file. Its timescale is a power of ten that represents every edge exactly, or, if
 /// none does, the coarsest one that keeps each edge within a twentieth of the resolution.
 ///
@@ -355,8 +362,7 @@ pub fn write(capture: &Capture, out: &mut dyn Write) -> Result<(), Error> {
     }
     writer.timescale(quantity, unit)?;
     writer.add_module("capture")?;
-    let ids =
-        channels.iter().map(|c| writer.add_wire(1, &c.name.replace(char::is_whitespace, "_")));
+    let ids = channels.iter().map(|c| writer.add_wire(1, &plain(&c.name)));
     let ids: Vec<IdCode> = ids.collect::<io::Result<_>>()?;
     writer.upscope()?;
     writer.enddefinitions()?;

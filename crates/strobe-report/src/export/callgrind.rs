@@ -12,6 +12,7 @@ use strobe_model::measurement::Measurement;
 
 use super::chains::{At, Chains, Name, Sample};
 use super::{About, Choice, Export, ExportError, Output, Takes};
+use crate::visible::is_obeyed;
 
 /// The format.
 pub(super) struct Callgrind;
@@ -102,7 +103,7 @@ fn event(id: &str) -> String {
 }
 
 fn plain(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    name.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect()
 }
 
 fn add(costs: &mut Costs, values: &[i64]) {

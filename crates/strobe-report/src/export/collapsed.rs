@@ -7,6 +7,7 @@ use strobe_model::measurement::Measurement;
 
 use super::chains::Chains;
 use super::{About, Choice, Export, ExportError, Output, Takes};
+use crate::visible::is_obeyed;
 
 /// The format.
 pub(super) struct Collapsed;
@@ -48,7 +49,7 @@ impl Export for Collapsed {
 fn plain(name: &str) -> String {
     let plain = |c: char| match c {
         ';' => ':',
-        c if c.is_control() => ' ',
+        c if is_obeyed(c) => ' ',
         c => c,
     };
     let text: String = name.trim().chars().map(plain).collect();
