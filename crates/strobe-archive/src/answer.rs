@@ -30,7 +30,8 @@ pub enum QueryError {
     /// The engine is not in this build.
     #[error(
         "this strobe was built without SQL; get it with `cargo install --locked --path \
-         crates/strobe --features query` in a checkout of strobe, or give the folder to any engine that reads Parquet (docs/history.md)"
+         crates/strobe --features query` in a checkout of strobe, or give the folder to any \
+         engine that reads Parquet (docs/history.md)"
     )]
     Without,
     /// The statement is wrong.

@@ -5,7 +5,7 @@
 
 mod annotate;
 pub(crate) mod balance;
-mod causes;
+pub(crate) mod causes;
 mod closing;
 mod distributions;
 pub(crate) mod figure;
@@ -13,7 +13,7 @@ pub(crate) mod findings;
 pub(crate) mod header;
 mod histogram;
 mod parts;
-mod profile;
+pub(crate) mod profile;
 pub(crate) mod settings;
 mod table;
 #[cfg(test)]

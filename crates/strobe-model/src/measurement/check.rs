@@ -23,8 +23,8 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// Parts of parts of parts; no instrument nests deeper.
-const DEPTH: usize = 4;
+/// In how many others a part may lie: no instrument nests deeper than parts of parts of parts.
+pub const DEEPEST_PART: usize = 4;
 
 impl Measurement {
     /// Whether it holds together.
@@ -42,7 +42,7 @@ impl Measurement {
         if self.schema != SCHEMA {
             return broken(format!("{prefix}schema"), format!("{} is not {SCHEMA}", self.schema));
         }
-        if depth > DEPTH {
+        if depth > DEEPEST_PART {
             return broken(format!("{prefix}parts"), "nested too deep".to_owned());
         }
         let at = |place: &str, checked: Result<(), String>| {

@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use balance::{Balance, Loss, Parts, Unbalanced};
-pub use check::Broken;
+pub use check::{Broken, DEEPEST_PART};
 pub use distribution::{Distribution, Distributions, Spread};
 pub use finding::{Finding, Severity};
 pub use form::Address;

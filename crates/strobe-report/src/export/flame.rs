@@ -11,7 +11,9 @@ use self::tree::{Node, Tree};
 use super::chains::{Chains, Name};
 use super::{About, Choice, Export, ExportError, Output, Takes};
 use crate::number::{grouped, share};
+use crate::visible::is_obeyed;
 
+mod reasons;
 mod tree;
 
 /// The format.
@@ -134,18 +136,20 @@ impl<'a> Drawing<'a> {
 
     fn finish(self, measurement: &Measurement) -> String {
         let measure = self.chains.measures[0];
-        let trust = match &measure.kind {
-            Kind::Exact => String::new(),
-            Kind::Modelled { why } => format!(", modelled: {why}"),
-            Kind::Sampled { .. } => ", sampled".to_owned(),
-            Kind::AtLeast => ", at least".to_owned(),
-        };
         let room = ((WIDTH - 2.0 * MARGIN) / 8.8) as usize;
         let title = format!("{}: {} by call chain", measurement.subject.name, measure.title);
         let title = shortened(&title, room).unwrap_or_default();
-        let unit = &measure.unit;
-        let line = format!("{} {unit}{trust}", count(self.tree.total()));
-        let line = shortened(&line, ((WIDTH - 2.0 * MARGIN) / CHARACTER) as usize);
+        let room = ((WIDTH - 2.0 * MARGIN) / CHARACTER) as usize;
+        let figure = format!("{} {}", count(self.tree.total()), measure.unit);
+        let line = match &measure.kind {
+            Kind::Exact => figure,
+            Kind::Modelled { why } => {
+                reasons::line(&figure, &reasons::of(self.chains.profile, measure, why), room)
+            }
+            Kind::Sampled { .. } => format!("{figure}, sampled"),
+            Kind::AtLeast => format!("{figure}, at least"),
+        };
+        let line = shortened(&line, room);
         let height = TOP + self.rows.max(1) as f64 * ROW + BOTTOM;
         let mut left_out = Vec::new();
         if self.narrow > 0 {
@@ -210,7 +214,7 @@ fn colour(kind: Option<Name>, name: &str) -> String {
 /// A text in so many columns, shortened in its middle; none where there is too little room to be of
 /// use.
 fn shortened(text: &str, room: usize) -> Option<String> {
-    let text: Vec<char> = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text: Vec<char> = text.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect();
     // From Hangul on, most characters are as wide as two others.
     let columns = |c: &char| if u32::from(*c) < 0x1100 { 1 } else { 2 };
     if text.iter().map(columns).sum::<usize>() <= room {
@@ -240,7 +244,7 @@ pub(super) fn escaped(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\n' => out.push('\n'),
             '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c if c.is_control() => out.push(' '),
+            c if is_obeyed(c) => out.push(' '),
             c => out.push(c),
         }
     }

@@ -1,19 +1,22 @@
 //! A measurement as one HTML page without scripts, which needs nothing else: question and verdicts
 //! first, then what was claimed, curves, distributions and values over time as pictures, tables,
-//! and how it was measured.
+//! and how it was measured. Its parts follow, each with all that a page of its own would have.
 //!
 //! Like every format it knows sections and no instruments.
 
+mod findings;
+mod functions;
 mod style;
 mod table;
 
 use std::fmt::Write as _;
 
-use strobe_model::measurement::{Content, Finding, Measurement, Profile, Section, Severity, Text};
+use strobe_model::measurement::{
+    Content, DEEPEST_PART, Measurement, NamedPart, Profile, Section, Text,
+};
 
 use super::flame::{FlameGraph, escaped};
 use super::{About, Choice, Export, ExportError, Output, Takes, charts};
-use crate::view::findings::times;
 use crate::view::{balance, header};
 
 /// The format.
@@ -26,7 +29,8 @@ impl Export for Page {
             aliases: &["html"],
             extension: Some("html"),
             takes: Takes::Anything,
-            help: "everything that it holds, with pictures, as one HTML page without scripts",
+            help: "findings, figures and tables, with pictures, as one HTML page without \
+                   scripts; profiles by function (csv has their call chains)",
         }
     }
 
@@ -40,8 +44,10 @@ impl Export for Page {
             return Err(ExportError::no_section(id, measurement));
         }
         let mut page = Writer::default();
-        page.whole(measurement, choice);
-        out.file("")?.write_all(page.finish(&measurement.subject.name).as_bytes())?;
+        let title = header::title(&measurement.subject);
+        page.tagged("h1", &title);
+        page.whole(measurement, choice, "", 0);
+        out.file("")?.write_all(page.finish(&title).as_bytes())?;
         Ok(())
     }
 }
@@ -65,77 +71,59 @@ impl Writer {
         let _ = writeln!(self.text, "<{tag}>{text}</{tag}>");
     }
 
-    fn whole(&mut self, measurement: &Measurement, choice: &Choice) {
-        self.tagged("h1", &measurement.subject.name);
+    /// All but the name of a measurement that lies in so many others, by way of the parts `path`.
+    fn whole(&mut self, measurement: &Measurement, choice: &Choice, path: &str, depth: usize) {
         let question = measurement.subject.facts.iter().find(|fact| fact.name == "question");
         if let Some(question) = question.and_then(|fact| fact.text.as_ref()) {
             let question = escaped(question);
             let _ = writeln!(self.text, "<p class=\"question\">{question}</p>");
         }
-        self.findings(&measurement.findings);
+        findings::write(&measurement.findings, &mut self.text);
         self.figures(measurement);
-        self.sections(measurement, choice);
-        for part in &measurement.parts {
-            let name = escaped(&part.name);
-            let _ = writeln!(self.text, "<section class=\"part\"><h2>{name}</h2>");
-            self.figures(&part.measurement);
-            self.sections(&part.measurement, &Choice::default());
-            self.push("</section>");
-        }
+        self.sections(measurement, choice, depth);
         self.measured_by(measurement);
+        if depth < DEEPEST_PART {
+            measurement.parts.iter().for_each(|part| self.part(part, path, depth + 1));
+        } else if !measurement.parts.is_empty() {
+            self.tagged("p", "parts that are nested deeper are left out");
+        }
     }
 
-    fn findings(&mut self, findings: &[Finding]) {
-        if findings.is_empty() {
-            return;
-        }
-        self.push("<ul class=\"findings\">");
-        for finding in findings {
-            let kind = match finding.severity {
-                Severity::Fault => "fault",
-                Severity::Warning => "warning",
-                _ => "note",
-            };
-            let times = times(finding);
-            let text = escaped(&finding.text);
-            let _ = writeln!(self.text, "<li class=\"{kind}\">{text}{times}</li>");
-        }
-        self.push("</ul>");
+    /// A part, called as options call it: `a/ping` is part `ping` of part `a`.
+    fn part(&mut self, part: &NamedPart, path: &str, depth: usize) {
+        let path =
+            if path.is_empty() { part.name.clone() } else { format!("{path}/{}", part.name) };
+        let (rank, name) = (rank(depth), escaped(&path));
+        let _ =
+            writeln!(self.text, "<section class=\"part\"><h{rank} class=\"name\">{name}</h{rank}>");
+        self.tagged("p", &header::title(&part.measurement.subject));
+        self.whole(&part.measurement, &Choice::default(), &path, depth);
+        self.push("</section>");
     }
 
     /// The headline figures with what was seen and lost, and the balances.
     fn figures(&mut self, measurement: &Measurement) {
-        self.described(header::figures(measurement));
+        described(&header::figures(measurement), &mut self.text);
         for balance in &measurement.balances {
             let text = escaped(&balance::text(balance));
             let _ = writeln!(self.text, "<p class=\"balance\">{text}</p>");
         }
     }
 
-    fn described(&mut self, lines: Vec<(String, String)>) {
-        if lines.is_empty() {
-            return;
-        }
-        self.push("<dl>");
-        for (name, text) in lines {
-            self.tagged("dt", &name);
-            self.tagged("dd", &text);
-        }
-        self.push("</dl>");
-    }
-
-    fn sections(&mut self, measurement: &Measurement, choice: &Choice) {
+    fn sections(&mut self, measurement: &Measurement, choice: &Choice, depth: usize) {
         let wanted = |s: &&Section| choice.section.as_deref().is_none_or(|wanted| wanted == s.id);
         let place = |s: &&Section| FIRST.iter().position(|id| *id == s.id).unwrap_or(FIRST.len());
         let mut sections: Vec<&Section> = measurement.sections.iter().filter(wanted).collect();
         sections.sort_by_key(place);
-        sections.into_iter().for_each(|section| self.section(section, measurement));
+        for section in sections {
+            self.section(section, measurement, depth);
+        }
     }
 
-    fn section(&mut self, section: &Section, measurement: &Measurement) {
+    fn section(&mut self, section: &Section, measurement: &Measurement, depth: usize) {
         let id = escaped(&section.id);
         let _ = writeln!(self.text, "<section data-id=\"{id}\">");
-        self.tagged("h3", &section.title);
+        self.tagged(&format!("h{}", rank(depth + 1)), &section.title);
         match &section.content {
             Content::Table(table) => {
                 self.pictures(section);
@@ -157,7 +145,7 @@ impl Writer {
 
     fn pictures(&mut self, section: &Section) {
         if let Some(picture) = charts::inline(section) {
-            self.push(&picture);
+            let _ = writeln!(self.text, "<div class=\"wide\">{picture}</div>");
         }
     }
 
@@ -178,18 +166,18 @@ impl Writer {
         if FlameGraph.write(measurement, &choice, &mut picture).is_ok() {
             let _ = writeln!(
                 self.text,
-                "<img alt=\"flame graph\" src=\"data:image/svg+xml,{}\">",
+                "<div class=\"wide\"><img alt=\"flame graph\" src=\"data:image/svg+xml,{}\"></div>",
                 style::in_address(&picture)
             );
         }
-        table::functions(profile, &mut self.text);
+        functions::write(profile, &mut self.text);
     }
 
     fn measured_by(&mut self, measurement: &Measurement) {
         self.push("<details><summary>how it was measured</summary>");
         let mut lines = header::about(measurement);
         lines.retain(|(name, _)| name != "question");
-        self.described(lines);
+        described(&lines, &mut self.text);
         self.push("</details>");
     }
 
@@ -204,6 +192,24 @@ impl Writer {
             self.text
         )
     }
+}
+
+/// The rank of a heading that lies in so many others; HTML has six.
+fn rank(depth: usize) -> usize {
+    (depth + 1).min(6)
+}
+
+/// Names with what each stands for.
+fn described(lines: &[(String, String)], out: &mut String) {
+    if lines.is_empty() {
+        return;
+    }
+    out.push_str("<dl>\n");
+    for (name, text) in lines {
+        let (name, text) = (escaped(name), escaped(text));
+        let _ = writeln!(out, "<dt>{name}</dt>\n<dd>{text}</dd>");
+    }
+    out.push_str("</dl>\n");
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub(super) struct Causes<'a> {
 }
 
 /// The parts that there is anything of, with their amounts.
-pub(super) fn present<'a>(
+pub(crate) fn present<'a>(
     profile: &'a Profile,
     measure: &'a Measure,
     total: &Sums,
@@ -155,7 +155,7 @@ fn bar(part: i64, whole: i64, room: usize) -> String {
 
 /// Ten letters in proportion to the parts, idle ones left out: `EEEEERRLLF`. Nothing without
 /// letters.
-pub(super) fn strip(profile: &Profile, measure: &Measure, sums: &Sums) -> String {
+pub(crate) fn strip(profile: &Profile, measure: &Measure, sums: &Sums) -> String {
     let parts = profile.parts(&measure.id).zip(&sums.parts).filter(|((_, part), _)| !part.idle);
     let parts: Vec<(char, i128)> = parts
         .filter_map(|((_, part), amount)| Some((part.letter?, i128::from(amount.value.max(0)))))

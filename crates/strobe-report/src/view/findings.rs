@@ -43,7 +43,7 @@ impl View for Findings {
 }
 
 /// `text, at place (3 times)`.
-fn line(finding: &Finding) -> String {
+pub(crate) fn line(finding: &Finding) -> String {
     let times = times(finding);
     let place = finding.place.as_ref().filter(|place| !finding.text.contains(place.as_str()));
     let place = place.map_or_else(String::new, |place| format!(", at {place}"));
@@ -69,13 +69,8 @@ impl View for Faults {
         let options = page.options;
         let faults = page.measurement.findings.iter().filter(|f| f.severity == Severity::Fault);
         for fault in faults {
-            let place = fault.place.as_ref().map(|place| format!(" at {place}"));
-            let mut values = fault.evidence.iter().flat_map(|(_, values)| values);
-            let kind = values.find(|(name, _)| name == "kind").map(|(_, kind)| kind);
-            let name = kind.unwrap_or(&fault.code);
-            let title = clean(&format!("{name}{}", place.unwrap_or_default()));
             writeln!(out)?;
-            for line in folded(&title, options.style.width.max(20)) {
+            for line in folded(&clean(&title(fault)), options.style.width.max(20)) {
                 writeln!(out, "{}", Paint::Bad.on(&line, options.style))?;
             }
             item("", &fault.text, Paint::Plain, options, out)?;
@@ -91,13 +86,26 @@ impl View for Faults {
     }
 }
 
-/// `NAME  value` in as many columns as fit; one in a line where values are sentences.
-fn pairs(pairs: &[(String, String)], options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    let pairs = pairs.iter().map(|(name, value)| match (name.as_str(), value.parse()) {
+/// `HardFault at main, main.c:12`.
+pub(crate) fn title(fault: &Finding) -> String {
+    let place = fault.place.as_ref().map(|place| format!(" at {place}"));
+    let mut values = fault.evidence.iter().flat_map(|(_, values)| values);
+    let kind = values.find(|(name, _)| name == "kind").map(|(_, kind)| kind);
+    format!("{}{}", kind.unwrap_or(&fault.code), place.unwrap_or_default())
+}
+
+/// Names and values as they are shown.
+pub(crate) fn evidence(values: &[(String, String)]) -> Vec<(String, String)> {
+    let values = values.iter().map(|(name, value)| match (name.as_str(), value.parse()) {
         ("nanoseconds", Ok(n)) => ("time".to_owned(), time(n)),
         _ => (clean(name), clean(value)),
     });
-    let pairs: Vec<(String, String)> = pairs.collect();
+    values.collect()
+}
+
+/// `NAME  value` in as many columns as fit; one in a line where values are sentences.
+fn pairs(pairs: &[(String, String)], options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let pairs = evidence(pairs);
     let longest = |pick: fn(&(String, String)) -> &String| {
         pairs.iter().map(|p| pick(p).chars().count()).max().unwrap_or(0)
     };

@@ -20,12 +20,7 @@ pub(super) struct Header;
 impl View for Header {
     fn write(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {
         let measurement = page.measurement;
-        let subject = &measurement.subject;
-        let name = if subject.name.is_empty() { &subject.kind } else { &subject.name };
-        let board = subject.board.as_ref().map_or_else(String::new, |b| format!(" on {b}"));
-        let core = subject.core.as_ref().map_or_else(String::new, |core| format!(" ({core})"));
-        let title = clean(&format!("{name}{board}{core}"));
-        for line in folded(&title, page.options.style.width.max(20)) {
+        for line in folded(&title(&measurement.subject), page.options.style.width.max(20)) {
             writeln!(out, "{}", Paint::Strong.on(&line, page.options.style))?;
         }
         let lines: Vec<_> = about(measurement).into_iter().chain(figures(measurement)).collect();
@@ -33,6 +28,14 @@ impl View for Header {
             lines.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
         fields(&lines, page.options, out)
     }
+}
+
+/// `threads.elf on stm32f070cb (Cortex-M0)`.
+pub(crate) fn title(subject: &Subject) -> String {
+    let name = if subject.name.is_empty() { &subject.kind } else { &subject.name };
+    let board = subject.board.as_ref().map_or_else(String::new, |b| format!(" on {b}"));
+    let core = subject.core.as_ref().map_or_else(String::new, |core| format!(" ({core})"));
+    clean(&format!("{name}{board}{core}"))
 }
 
 /// What was measured, and with what.
@@ -138,10 +141,12 @@ fn time(measurement: &Measurement) -> String {
         false => ("", "the whole recording"),
     };
     let entries = window.entries.unwrap_or(1);
-    let (Some(seen), Some(whole)) = (&coverage.seen, &coverage.whole) else {
-        return length;
+    let both = coverage.seen.as_ref().zip(coverage.whole.as_ref());
+    let known = both.and_then(|(seen, whole)| Some((seen, whole, seen.value()?, whole.value()?)));
+    let Some((seen, whole, part, all)) = known else {
+        let windows = (entries > 1).then(|| format!(" in {}", counted(entries, "window")));
+        return length + &windows.unwrap_or_default();
     };
-    let (Some(part), Some(all)) = (seen.value(), whole.value()) else { return length };
     if part == all && entries <= 1 {
         let begin = window.begin.nanoseconds.filter(|ns| *ns != 0 && window.begin.cycle.is_none());
         let begin = begin.map_or_else(String::new, |ns| {

@@ -74,7 +74,7 @@ impl Flat<'_> {
 
 /// Whether rows have inclusive figures of their own. Without counts of calls, as in a size, they
 /// may be those of the functions by themselves.
-fn knows_calls(profile: &Profile, flat: &Rows) -> bool {
+pub(crate) fn knows_calls(profile: &Profile, flat: &Rows) -> bool {
     let counts = profile.measure("calls").is_some();
     let value = |row: &Row| {
         if flat.sampled { row.sums.all.value } else { row.sums.busy().value }
@@ -84,6 +84,27 @@ fn knows_calls(profile: &Profile, flat: &Rows) -> bool {
         inclusive.is_some_and(|amount| counts || amount.value != value(row))
     };
     flat.rows.iter().any(is_own)
+}
+
+/// The other measures that stand beside one, by their index: those that are known and no parts of
+/// another.
+pub(crate) fn beside(profile: &Profile, measure: &Measure, by: &By, total: &Sums) -> Vec<usize> {
+    let known = |i: &usize| total.others.get(*i).copied().flatten().is_some();
+    let fits = |i: &usize| {
+        let other = &profile.measures[*i];
+        let fits = match other.id.as_str() {
+            "calls" => *by == By::Function,
+            // Of interest to programs.
+            "taken" => false,
+            _ => true,
+        };
+        other.id != measure.id && other.part.is_none() && fits
+    };
+    let others = (0..profile.measures.len()).filter(known).filter(fits);
+    let mut others: Vec<usize> = others.collect();
+    // Next to the inclusive figure.
+    others.sort_by_key(|i| profile.measures[*i].id != "calls");
+    others
 }
 
 /// What a view is by, and what one row is and several are.
@@ -132,21 +153,7 @@ impl<'a> Shape<'a> {
         by: &'a By,
         flat: &'a Rows,
     ) -> Self {
-        let known = |i: &usize| flat.total.others.get(*i).copied().flatten().is_some();
-        let beside = |i: &usize| {
-            let other = &profile.measures[*i];
-            let fits = match other.id.as_str() {
-                "calls" => *by == By::Function,
-                // Of interest to programs.
-                "taken" => false,
-                _ => true,
-            };
-            other.id != measure.id && other.part.is_none() && fits
-        };
-        let others = (0..profile.measures.len()).filter(known).filter(beside);
-        let mut others: Vec<usize> = others.collect();
-        // Next to the inclusive figure.
-        others.sort_by_key(|i| profile.measures[*i].id != "calls");
+        let others = beside(profile, measure, by, &flat.total);
         let is_per = |i: &&usize| profile.measures[**i].id == "executions";
         let executions = others.iter().find(is_per).copied();
         let executions = executions.filter(|_| measure.unit == Unit::CYCLES && *by != By::Function);
@@ -451,7 +458,8 @@ fn instructions(measurement: &Measurement) -> HashMap<Address, &str> {
     .collect()
 }
 
-fn added<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Sums {
+/// Rows together.
+pub(crate) fn added<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Sums {
     let mut sums = Sums::default();
     rows.into_iter().for_each(|row| sums.add(&row.sums));
     sums

@@ -212,3 +212,28 @@ fn what_cannot_be_exported_is_an_error_with_advice() {
     assert_eq!(ran.code, 65);
     assert!(ran.stderr.contains("strobe-measurement/9"), "{}", ran.stderr);
 }
+
+/// Under a flame graph stand whole reasons, and each is one.
+#[test]
+fn flame_graphs_state_whole_reasons() {
+    let elf = crate::common::prebuilt("pairs-slow");
+    let run = [&elf, "--until", "20ms"];
+    let export = [&["export"], &run[..], &["--to", "flamegraph", "--quiet"]].concat();
+    let picture = strobe(&export).stdout;
+    let note = picture.lines().find(|line| line.contains("class=\"note\"")).expect("a note");
+    let note = note.split_once('>').and_then(|(_, rest)| rest.split_once('<')).expect("text").0;
+    let (_, reasons) = note.split_once(" cycles, modelled: ").expect("reasons");
+    assert!(!reasons.contains('…') && !reasons.contains("..."), "{note}");
+    let reasons: Vec<&str> = reasons.split("; ").collect();
+    let (last, whole) = reasons.split_last().expect("some");
+    assert!(last.starts_with("and ") && last.ends_with(" more reasons"), "{note}");
+    assert!(!whole.is_empty(), "{note}");
+    let report = strobe(&[&["run"], &run[..]].concat()).stdout;
+    let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    for reason in whole {
+        assert!(report.contains(&format!(" cycles {reason} ")), "{reason}: {report}");
+        assert_ne!(*reason, "modelled");
+    }
+    assert!(!report.contains(" cycles modelled ~"), "{report}");
+    assert!(report.contains(" cycles waits are modelled, and how often code runs"), "{report}");
+}

@@ -66,8 +66,8 @@ fn rows_are_chosen_and_what_is_missing_is_explained() {
     assert_eq!((none.code, none.stderr.contains("no linker map")), (65, true), "{}", none.stderr);
 }
 
-/// Debug sections that are there and cannot be unpacked are no missing `-g`, whichever command needs
-/// them and whichever way they are compressed.
+/// Debug sections that are there and cannot be unpacked are no missing `-g`, whichever command
+/// needs them and whichever way they are compressed.
 #[test]
 fn debug_sections_that_cannot_be_unpacked_are_named() {
     let folder = tempfile::tempdir().expect("a directory");

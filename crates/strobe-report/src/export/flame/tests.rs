@@ -112,3 +112,10 @@ proptest! {
         }
     }
 }
+
+/// What a browser or a terminal would obey is in no picture.
+#[test]
+fn names_reverse_nothing() {
+    assert_eq!(super::escaped("a\u{202e}b\u{9b}c"), "a b c");
+    assert_eq!(crate::markdown::cell("a\u{2066}b"), "a b");
+}

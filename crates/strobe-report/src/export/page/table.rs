@@ -2,30 +2,41 @@
 
 use std::fmt::Write as _;
 
-use strobe_analyse::attribution::{Amount, By, Flat, Sums, rows};
 use strobe_model::measurement::{
-    Cell, CellKind, Column, Distribution, Distributions, Measure, Profile, Quantity, Spread, Table,
-    Trust, Unit,
+    Cell, CellKind, Column, Distribution, Distributions, Quantity, Spread, Table, Trust, Unit,
 };
 
 use super::super::flame::escaped;
-use crate::view::figure::{cell as figure, interval, range, share, unit_name};
+use crate::view::figure::{cell as figure, range, unit_name};
+
+/// What a table begins and ends with: one that is wider than the page scrolls by itself.
+pub(super) const BEGIN: &str = "<div class=\"wide\"><table>\n";
+pub(super) const END: &str = "</table></div>\n";
 
 /// A section's table.
 pub(super) fn write(table: &Table, out: &mut String) {
-    out.push_str("<table>\n<tr>");
+    out.push_str(BEGIN);
+    out.push_str("<tr>");
     for column in &table.columns {
         head(&title(column), column.kind == CellKind::Figure, out);
     }
     out.push_str("</tr>\n");
-    for row in 0..table.len() {
+    for at in 0..table.len() {
         out.push_str("<tr>");
-        for column in &table.columns {
-            one(column.cells.get(row).unwrap_or(&Cell::Empty), column, out);
-        }
-        out.push_str("</tr>\n");
+        row(table, table.columns.iter().map(|column| column.cells.get(at)), out);
     }
-    out.push_str("</table>\n");
+    for sums in &table.footer {
+        out.push_str("<tr class=\"sum\">");
+        row(table, (0..table.columns.len()).map(|at| sums.get(at)), out);
+    }
+    out.push_str(END);
+}
+
+fn row<'a>(table: &Table, cells: impl Iterator<Item = Option<&'a Cell>>, out: &mut String) {
+    for (cell, column) in cells.zip(&table.columns) {
+        one(cell.unwrap_or(&Cell::Empty), column, out);
+    }
+    out.push_str("</tr>\n");
 }
 
 fn title(column: &Column) -> String {
@@ -37,7 +48,8 @@ fn title(column: &Column) -> String {
     }
 }
 
-fn head(title: &str, is_number: bool, out: &mut String) {
+/// A heading.
+pub(super) fn head(title: &str, is_number: bool, out: &mut String) {
     let class = if is_number { " class=\"number\"" } else { "" };
     let _ = write!(out, "<th{class}>{}</th>", escaped(title));
 }
@@ -60,7 +72,8 @@ fn one(cell: &Cell, column: &Column, out: &mut String) {
     };
 }
 
-fn number(text: &str, bounds: &str, out: &mut String) -> std::fmt::Result {
+/// A figure with its bounds.
+pub(super) fn number(text: &str, bounds: &str, out: &mut String) -> std::fmt::Result {
     let (text, bounds) = (escaped(text), escaped(bounds));
     match bounds.as_str() {
         "" => write!(out, "<td class=\"number\">{text}</td>"),
@@ -75,7 +88,8 @@ const PARTS: [(&str, f64); 4] = [("median", 0.5), ("p90", 0.9), ("p99", 0.99), (
 
 /// Distributions as figures.
 pub(super) fn spreads(all: &Distributions, out: &mut String) {
-    out.push_str("<table>\n<tr>");
+    out.push_str(BEGIN);
+    out.push_str("<tr>");
     head("of", false, out);
     head("values", true, out);
     head("minimum", true, out);
@@ -99,7 +113,7 @@ pub(super) fn spreads(all: &Distributions, out: &mut String) {
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</table>\n");
+    out.push_str(END);
 }
 
 fn at(spread: &Spread, part: f64) -> Option<u64> {
@@ -119,82 +133,5 @@ fn trust(of: &Distribution, value: u64, part: f64) -> Trust {
             high: value.saturating_add(off).into(),
         },
         _ => Trust::Exact,
-    }
-}
-
-/// Functions shown of a profile.
-const MOST: usize = 30;
-
-/// A profile by function, by its first measure, as reports have it: what is idle is apart, with
-/// shares of the rest; samples have shares of all, with the interval of each.
-pub(super) fn functions(profile: &Profile, out: &mut String) {
-    let Some(measure) = profile.measures.first() else { return };
-    let Some(flat) = rows(profile, &measure.id, &By::Function) else { return };
-    let shown = Functions { measure, sampled: flat.sampled, flat: &flat };
-    out.push_str("<table>\n<tr>");
-    head(&shown.title(), true, out);
-    head("share", true, out);
-    head("function", false, out);
-    out.push_str("</tr>\n");
-    let (rows, others) = flat.rows.split_at(flat.rows.len().min(MOST));
-    for row in rows {
-        shown.row(shown.own(&row.sums), true, &row.name, out);
-    }
-    if !others.is_empty() {
-        let mut sum = Sums::default();
-        others.iter().for_each(|row| sum.add(&row.sums));
-        let n = others.len();
-        let name = if n == 1 { "other function" } else { "other functions" };
-        shown.row(shown.own(&sum), true, &format!("{n} {name}"), out);
-    }
-    let idle = flat.total.idle;
-    if !flat.sampled && idle.value > 0 {
-        shown.row(flat.total.busy(), true, "(all that is not idle)", out);
-        shown.row(idle, false, "(idle)", out);
-    }
-    out.push_str("</table>\n");
-}
-
-/// How a profile's functions are shown.
-struct Functions<'a> {
-    measure: &'a Measure,
-    flat: &'a Flat,
-    sampled: bool,
-}
-
-impl Functions<'_> {
-    fn title(&self) -> String {
-        match self.measure.unit.0 == self.measure.title {
-            true => self.measure.title.clone(),
-            false => match unit_name(&self.measure.unit) {
-                Some(unit) => format!("{} ({unit})", self.measure.title),
-                None => self.measure.title.clone(),
-            },
-        }
-    }
-
-    fn own(&self, sums: &Sums) -> Amount {
-        if self.sampled { sums.all } else { sums.busy() }
-    }
-
-    fn row(&self, amount: Amount, has_share: bool, name: &str, out: &mut String) {
-        let Amount { low, value, high } = amount.ordered();
-        let trust = match low == high {
-            true => Trust::Exact,
-            false => Trust::Modelled { low: low.into(), high: high.into(), why: None },
-        };
-        let unit = &self.measure.unit;
-        let bounds = trust.bounds().map(|(low, high)| range(low, high, unit));
-        out.push_str("<tr>");
-        let shown = figure(Some(value.into()), &trust, unit);
-        let _ = number(&shown, &bounds.unwrap_or_default(), out);
-        let whole = self.own(&self.flat.total).value;
-        let (part, between) = match (has_share, self.flat.interval(value)) {
-            (false, _) => (String::new(), String::new()),
-            (true, Some(shares)) if value != whole => (share(value, whole), interval(shares)),
-            (true, _) => (share(value, whole), String::new()),
-        };
-        let _ = number(&part, &between, out);
-        let _ = writeln!(out, "<td class=\"words\">{}</td></tr>", escaped(name));
     }
 }

@@ -9,6 +9,7 @@ use strobe_model::measurement::{
 
 use super::super::subjects;
 use super::*;
+use crate::samples::measurements;
 
 fn written(measurement: &Measurement) -> String {
     String::from_utf8(subjects::write(&Page, measurement, &Choice::default())).expect("UTF-8")
@@ -39,6 +40,13 @@ fn what_a_measurement_holds_stays_text() {
     let nasty = "<script>alert('&')</script>\"";
     measurement.subject.name = nasty.to_owned();
     measurement.subject.facts.push(Fact::text("question", nasty));
+    let evidence = vec![(nasty.to_owned(), vec![(nasty.to_owned(), nasty.to_owned())])];
+    measurement.findings.push(Finding {
+        place: Some(nasty.to_owned()),
+        advice: Some(nasty.to_owned()),
+        evidence,
+        ..Finding::new(Severity::Fault, nasty, nasty)
+    });
     measurement.findings.push(Finding::new(Severity::Warning, "failed", nasty));
     let mut table = Table::new(vec![
         Column::text("verdict", nasty),
@@ -56,7 +64,7 @@ fn what_a_measurement_holds_stays_text() {
     assert!(document.descendants().all(|node| !node.has_tag_name("script")));
     let said = |node: roxmltree::Node| node.text().is_some_and(|text| text.contains(nasty));
     let places = document.descendants().filter(|node| node.is_element() && said(*node)).count();
-    assert!(places >= 14, "{places} of them are shown");
+    assert!(places >= 26, "{places} of them are shown");
     let unknown = document.descendants().find(|n| n.attribute("class") == Some("unknown"));
     assert_eq!(unknown.and_then(|n| n.text()), Some("unknown"), "and never 0");
 }
@@ -147,7 +155,7 @@ fn what_is_idle_is_apart_from_functions() {
     let rows: Vec<Vec<String>> =
         document.descendants().filter(|n| n.has_tag_name("tr")).map(cells).collect();
     let of = |name: &str| {
-        let row = rows.iter().find(|row| row.last().is_some_and(|last| last == name));
+        let row = rows.iter().find(|row| row.iter().any(|cell| cell == name));
         row.unwrap_or_else(|| panic!("{name}: {rows:?}"))[0].replace(',', "").parse::<i64>()
     };
     let flat = strobe_analyse::attribution::rows(
@@ -178,4 +186,163 @@ fn shares_of_samples_and_modelled_spreads_have_their_intervals() {
     assert!(html.contains(" %</span>"), "{html}");
     assert!(html.contains("~30 <span class=\"bounds\">30-45</span>"), "{html}");
     assert!(html.contains(">waits: wait<"), "{html}");
+}
+
+fn part(name: &str, measurement: Measurement) -> NamedPart {
+    NamedPart { name: name.to_owned(), measurement }
+}
+
+/// Faults, warnings, how it was measured: chips of a rig have all of it, and so have those of the
+/// sides of a comparison.
+#[test]
+fn parts_have_all_that_a_page_of_their_own_would() {
+    let mut chip = subjects::of(subjects::run());
+    chip.instrument.settings.insert("until".to_owned(), "20 ms".into());
+    chip.findings
+        .push(Finding { count: 3, ..Finding::new(Severity::Warning, "lost", "a request") });
+    let registers = vec![("kind", "HardFault"), ("R0", "0x21d"), ("nanoseconds", "7625")];
+    let registers = registers.into_iter().map(|(a, b)| (a.to_owned(), b.to_owned())).collect();
+    chip.findings.push(Finding {
+        place: Some("main.c:12".to_owned()),
+        advice: Some("align it".to_owned()),
+        evidence: vec![("registers".to_owned(), registers)],
+        ..Finding::new(Severity::Fault, "hard-fault", "unaligned access")
+    });
+    let mut rig = subjects::measurement();
+    rig.parts = vec![part("ping", chip.clone()), part("pong", chip)];
+    let mut comparison = subjects::measurement();
+    comparison.parts = vec![part("a", rig)];
+    let html = parsed(&written(&comparison));
+    let document = Document::parse(&html).unwrap_or_else(|error| panic!("{error}\n{html}"));
+    let chips: Vec<roxmltree::Node> = document
+        .descendants()
+        .filter(|node| node.attribute("class") == Some("part"))
+        .filter(|node| {
+            let name = node.first_element_child().and_then(|name| name.text());
+            name.is_some_and(|name| name == "a/ping" || name == "a/pong")
+        })
+        .collect();
+    assert_eq!(chips.len(), 2, "{html}");
+    let text = |node: roxmltree::Node| -> String {
+        node.descendants().filter(|n| n.is_text()).filter_map(|n| n.text()).collect()
+    };
+    for chip in chips {
+        let findings = chip.descendants().filter(|node| node.has_tag_name("li"));
+        let findings: Vec<String> = findings.map(text).collect();
+        let fault = "HardFault at main.c:12: unaligned accessalign itregisters";
+        assert!(findings[0].starts_with(fault), "the gravest first: {findings:?}");
+        assert!(findings[0].contains("0x21d") && findings[0].contains("7.625 us"), "{findings:?}");
+        assert_eq!(findings[1], "a request (3 times)");
+        let all = text(chip);
+        for shown in ["how it was measured", "simulated board", "until 20 ms"] {
+            assert!(all.contains(shown), "no {shown}: {all}");
+        }
+        assert!(chip.descendants().any(|node| node.has_tag_name("img")), "a flame graph");
+    }
+}
+
+#[test]
+fn parts_are_nested_no_deeper_than_the_model_allows() {
+    let mut measurement = subjects::of(subjects::run());
+    for n in 0..DEEPEST_PART {
+        let inner = part(&format!("p{n}"), measurement);
+        measurement = subjects::measurement();
+        measurement.parts.push(inner);
+    }
+    measurement.check().expect("as deep as may be");
+    let html = written(&measurement);
+    let parts = |html: &str| html.matches("class=\"part\"").count();
+    assert_eq!(parts(&html), DEEPEST_PART);
+    assert!(html.contains("p3/p2/p1/p0") && html.contains("<h5"), "{html}");
+    let inner = part("p", measurement);
+    measurement = subjects::measurement();
+    measurement.parts.push(inner);
+    measurement.check().expect_err("one too many");
+    let html = written(&measurement);
+    assert_eq!(parts(&html), DEEPEST_PART);
+    assert!(html.contains("left out"), "{html}");
+}
+
+/// The rows of the table that has a heading, as texts, its headings first.
+fn table_with(document: &Document, heading: &str) -> Vec<Vec<String>> {
+    let text = |cell: roxmltree::Node| -> String {
+        cell.descendants().filter(|n| n.is_text()).filter_map(|n| n.text()).collect()
+    };
+    let rows = |table: roxmltree::Node| -> Vec<Vec<String>> {
+        let rows = table.children().filter(|row| row.has_tag_name("tr"));
+        rows.map(|row| row.children().filter(|n| n.is_element()).map(text).collect()).collect()
+    };
+    let tables = document.descendants().filter(|node| node.has_tag_name("table"));
+    let mut tables = tables.map(rows);
+    let has = |rows: &Vec<Vec<String>>| rows[0].iter().any(|head| head == heading);
+    tables.find(has).unwrap_or_else(|| panic!("no table with {heading}"))
+}
+
+#[test]
+fn a_page_and_its_parts_name_board_and_core() {
+    let mut chip = subjects::measurement();
+    chip.subject.board = Some("stm32f070cb".to_owned());
+    chip.subject.core = Some("Cortex-M0".to_owned());
+    let title = "app.elf on stm32f070cb (Cortex-M0)";
+    let html = written(&chip);
+    assert!(html.contains(&format!("<title>{title}</title>")), "{html}");
+    assert!(html.contains(&format!("<h1>{title}</h1>")), "{html}");
+    let mut rig = subjects::measurement();
+    rig.parts.push(part("ping", chip));
+    assert!(written(&rig).contains(&format!("ping</h2>\n<p>{title}</p>")));
+}
+
+/// What is called, what was executed and why it took so long stand beside a function's cycles, and
+/// each column adds up.
+#[test]
+fn functions_have_what_reports_show_of_them() {
+    let html = parsed(&written(&measurements::simulated()));
+    let document = Document::parse(&html).unwrap_or_else(|error| panic!("{error}\n{html}"));
+    let rows = table_with(&document, "function");
+    assert_eq!(rows[0][..5], ["cycles", "share", "function", "inclusive", "share"]);
+    assert_eq!(rows[0][5..], ["calls", "executions (instructions)", "causes"]);
+    let of =
+        |name: &str| rows.iter().find(|row| row[2] == name).unwrap_or_else(|| panic!("{rows:?}"));
+    assert_eq!(of("worker")[..1], ["600"]);
+    assert_eq!(of("worker")[6..], ["500", "EEEEEEEEEE"]);
+    assert!(of("SysTick_Handler")[0].starts_with("~360 340-400"), "{rows:?}");
+    assert!(!of("worker")[3].is_empty() && !of("worker")[5].is_empty(), "{rows:?}");
+    let executed = |name: &str| of(name)[6].parse::<u64>().unwrap_or(0);
+    let functions: u64 = ["worker", "idle", "SysTick_Handler"].map(executed).iter().sum();
+    assert_eq!((executed("(all cycles)"), functions), (610, 610));
+    assert!(html.contains("<dt>F fetch wait</dt>\n<dd>the core waits for flash. Use RAM.</dd>"));
+}
+
+#[test]
+fn tables_have_their_sums() {
+    let mut table =
+        Table::new(vec![Column::text("name", "name"), Column::figure("size", "size", Unit::BYTES)]);
+    table.row(["a".into(), 5u64.into()]);
+    table.footer.push(vec!["all".into(), 5u64.into()]);
+    let mut measurement = subjects::measurement();
+    measurement.push("sizes", "sizes", Content::Table(table));
+    let html = parsed(&written(&measurement));
+    let document = Document::parse(&html).unwrap_or_else(|error| panic!("{error}\n{html}"));
+    let rows = table_with(&document, "size (bytes)");
+    assert_eq!(rows[1..], [["a", "5"], ["all", "5"]]);
+}
+
+/// Fourteen columns do not fit on a telephone: the table scrolls, the page does not.
+#[test]
+fn what_is_wide_scrolls_by_itself_and_is_printed_whole() {
+    let html = parsed(&written(&measurements::simulated()));
+    let document = Document::parse(&html).unwrap_or_else(|error| panic!("{error}\n{html}"));
+    let is_wide = |node: &roxmltree::Node| {
+        let is_picture = node.attribute("class") == Some("chart");
+        node.has_tag_name("table") || node.has_tag_name("img") || is_picture
+    };
+    let wide: Vec<roxmltree::Node> = document.descendants().filter(is_wide).collect();
+    assert!(wide.len() >= 4, "{html}");
+    for node in wide {
+        let around = node.parent_element().and_then(|around| around.attribute("class"));
+        assert_eq!(around, Some("wide"), "{:?}", node.tag_name());
+    }
+    let (screen, print) = html.split_once("@media print{").expect("rules for printers");
+    assert!(screen.contains(".wide{overflow-x:auto}"), "{screen}");
+    assert!(print.contains(".wide{overflow:visible}"), "{print}");
 }

@@ -54,7 +54,11 @@ fn why(cause: Cause, run: &Run, board: &Board, v7m: bool) -> String {
              took before is not exact, and the rest is what it sleeps"
                 .to_owned()
         }
-        _ => "modelled".to_owned(),
+        Cause::Execute | Cause::Refill | Cause::LoadStore => {
+            "waits are modelled, and how often code runs depends on them: turns of loops that \
+             wait, and how far the run gets before it ends"
+                .to_owned()
+        }
     }
 }
 
