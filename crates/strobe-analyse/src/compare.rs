@@ -28,6 +28,7 @@ pub mod threshold;
 mod verdict;
 mod words;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use strobe_model::measurement::{
@@ -35,6 +36,7 @@ use strobe_model::measurement::{
     Quantity, Section, Settings, Severity, Subject, Table, Total, Unit, Window,
 };
 
+use crate::bands;
 use certain::Repeated;
 use difference::Figure;
 
@@ -86,11 +88,8 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
     let window = Window::untimed("each side has a window of its own", Ended::default());
     let mut compared = Measurement::new(subject, instrument, window);
     differing(&mut compared, a, b, repeated.is_set());
-    if shares_model(a, b) {
-        let text = "both rest on one timing model of the core: what that is off, they share, and \
-                    the differences are without it";
-        compared.findings.push(Finding::new(Severity::Note, "shared-model", text));
-    }
+    let [a, b] = with_bands(&mut compared, [a, b]);
+    let (a, b) = (&*a, &*b);
     let a = &*roots::as_in_b(&mut compared, a, b);
     let found = functions::push(&mut compared, a, b, repeated);
     // Only then instructions.
@@ -337,11 +336,40 @@ impl Both {
     }
 }
 
-/// Whether both come from the timing model of one core: what that is off, it is off in both, and
-/// their difference is without it.
+/// Whether both come from one timing model, of a core with the memory of a board: what that is off,
+/// it is off in both, and their difference is without it.
 fn shares_model(a: &Measurement, b: &Measurement) -> bool {
-    let modelled = |side: &Measurement| side.total(ON_A_CHIP).is_some();
-    modelled(a) && modelled(b) && a.subject.core == b.subject.core
+    let is_modelled =
+        |side: &Measurement| bands::band(side).is_some() || side.total(ON_A_CHIP).is_some();
+    let same = |of: fn(&Measurement) -> Option<&str>| of(a) == of(b);
+    is_modelled(a)
+        && is_modelled(b)
+        && same(|side| side.subject.core.as_deref())
+        && same(|side| side.subject.board.as_deref())
+}
+
+/// Both sides, where they do not share a timing model with what that of each may be off.
+fn with_bands<'m>(
+    compared: &mut Measurement,
+    sides: [&'m Measurement; 2],
+) -> [Cow<'m, Measurement>; 2] {
+    let bands = sides.map(bands::band);
+    if shares_model(sides[0], sides[1]) {
+        let text = "both rest on one timing model of the core: what that is off, they share, and \
+                    the differences are without it";
+        compared.findings.push(Finding::new(Severity::Note, "shared-model", text));
+        return sides.map(Cow::Borrowed);
+    }
+    if bands.iter().any(Option::is_some) {
+        let text = "the two do not rest on one timing model of a core and its memory: what that of \
+                    each may be off is in the bounds of its cycles and times";
+        compared.findings.push(Finding::new(Severity::Note, "other-model", text));
+    }
+    let [of_a, of_b] = bands;
+    [(sides[0], of_a), (sides[1], of_b)].map(|(side, band)| match band {
+        Some(band) => Cow::Owned(bands::widened(side, &band)),
+        None => Cow::Borrowed(side),
+    })
 }
 
 /// Whether that model is of one board too, so that what waits are off by is the same part of their

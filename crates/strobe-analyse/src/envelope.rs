@@ -90,6 +90,8 @@ fn quantity(own: &mut Quantity, others: [Option<&Quantity>; 2], why: &str) {
         Trust::Modelled { low, high, why: None } if low != high => {
             Trust::Modelled { low, high, why: Some(why.to_owned()) }
         }
+        // All three runs agree.
+        Trust::Modelled { low, high, .. } if low == high => Trust::Exact,
         trust => trust,
     };
     if let Ok(bounded) = Quantity::new(Some(value), own.unit().clone(), trust) {
@@ -112,7 +114,7 @@ fn enclosed(value: Option<Number>, trust: &Trust, others: [(Number, Number); 2])
 
 /// Whether a column states when or where something was, once: of another run it would be another
 /// moment.
-fn is_moment(column: &Column) -> bool {
+pub(crate) fn is_moment(column: &Column) -> bool {
     let id = column.id.as_str();
     column.moment || ["at", "cycle", "at-cycle", "number"].contains(&id) || id.ends_with("-at")
 }

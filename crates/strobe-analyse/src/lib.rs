@@ -8,6 +8,7 @@
 //! used; [`pairing`] decides whether two recordings of the same pins agree.
 
 pub mod attribution;
+mod bands;
 pub mod budget;
 pub mod compare;
 pub mod envelope;

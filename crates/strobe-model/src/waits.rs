@@ -13,6 +13,10 @@ pub struct Wait {
     pub addresses: Range<u32>,
     /// What it waits for, as far as its instructions show.
     pub waits_for: String,
+    /// Whether only something outside of the core ends it (a flag, a tick, a variable that a
+    /// handler sets), so that its time is that one's and not the core's own. Of a loop that counts
+    /// as well nobody knows which of the two has ended it.
+    pub outside: bool,
     /// Turns, or calls of the function.
     pub rounds: u64,
     /// Cycles that are not idle already, with those of functions that it calls to look.

@@ -40,7 +40,8 @@ use crate::cycles::FlashState;
 
 pub use debugger::Debugger;
 pub use heap::{Allocators, Heaps, allocators};
-pub use measurement::{Joined, measurement, rig as rig_measurement};
+pub use measurement::{Joined, core_timing, ended, measurement, rig as rig_measurement};
+pub(crate) use measurement::{of_rows as timing_of_rows, of_run as cycles_on_a_chip};
 pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
 pub use settings::{

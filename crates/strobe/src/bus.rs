@@ -83,7 +83,8 @@ impl Args {
 
 /// Decodes and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let recording::Opened { file, format, capture, others, code } = recording::open(&args.source)?;
+    let opened = recording::open(&args.source)?;
+    let recording::Opened { file, format, capture, others, run, code } = opened;
     if let Some(decoder) = &args.sigrok {
         let bytes = sigrok::decode(&capture, decoder, args.result.format())?;
         args.result.write(&bytes)?;
@@ -97,6 +98,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             extremes::enclose(&mut measurement, [low, high]);
         }
     }
+    run.iter().for_each(|run| run.add_to(&mut measurement));
     args.result.measurement(&measurement, &args.result.selection())?;
     Ok(code)
 }

@@ -133,7 +133,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let all = evaluate::measured(&config, &directory);
     not_interrupted()?;
     let lines = evaluate::lines(&config, &all, &base, &directory);
-    report(args, &lines)?;
+    report(args, &lines, &all)?;
     Ok(code(&lines).into())
 }
 
@@ -154,9 +154,10 @@ fn code(lines: &[Line]) -> u8 {
     if worst.into_iter().any(|verdict| verdict == Verdict::Broken) { exit::DATA } else { 0 }
 }
 
-fn report(args: &Args, lines: &[Line]) -> anyhow::Result<()> {
+fn report(args: &Args, lines: &[Line], all: &evaluate::All) -> anyhow::Result<()> {
     let file = args.budgets.display().to_string();
-    let measurement = verdict::measurement(lines, &input::file_name(&args.budgets));
+    let mut measurement = verdict::measurement(lines, &input::file_name(&args.budgets));
+    measurement.findings.extend(evaluate::timings(all));
     args.result.measurement(&measurement, &args.result.selection_of(0))?;
     args.log.add(&measurement)?;
     if let Some(path) = &args.junit {

@@ -9,7 +9,7 @@ use strobe_source::cycles::{self, FlashState, Request};
 use crate::output::Wanted;
 use crate::simulate::Threads;
 use crate::source::Sources;
-use crate::{board, exit, files, input, measurement, simulate};
+use crate::{board, exit, files, input, simulate};
 
 /// Explain a function: every instruction with its cycles and why, by block and loop iteration.
 #[derive(clap::Args)]
@@ -104,8 +104,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     selection.without.push("causes".to_owned());
     let mut measurement = cycles::measurement(&report);
     if let Some(done) = &done {
-        let run = measurement::of(&done.record).findings.into_iter();
-        measurement.findings.extend(run.filter(|f| f.severity == Severity::Warning));
+        let run = done.measurement();
+        // How long it was and how it ended is that of the run.
+        measurement.window = run.window;
+        let findings = run.findings.into_iter();
+        measurement.findings.extend(findings.filter(|f| f.severity == Severity::Warning));
     }
     args.result.measurement(&measurement, &selection)?;
     Ok(done.map_or(ExitCode::SUCCESS, |d| exit::code_for(&d.record)))

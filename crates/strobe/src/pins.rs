@@ -88,7 +88,7 @@ impl Args {
 
 /// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let Opened { file, format, capture, others, code } = recording::open(&args.source)?;
+    let Opened { file, format, capture, others, run, code } = recording::open(&args.source)?;
     if let Some(path) = &args.export {
         match capture.simulated {
             None => capture::export(&capture, path)?,
@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     if let Some(path) = &args.against {
-        against::run(args, path, &Opened { file, format, capture, others, code })?;
+        against::run(args, path, &Opened { file, format, capture, others, run, code })?;
         return Ok(code);
     }
     let channels = match args.pins.is_empty() && args.from.is_some() {
@@ -109,6 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let [low, high] = others.each_ref().map(|c| measured(args, c, (&file, &format), &channels));
         extremes::enclose(&mut measurement, [&low?, &high?]);
     }
+    run.iter().for_each(|run| run.add_to(&mut measurement));
     let selection = Selection { histograms: args.histogram, ..args.result.selection() };
     args.result.measurement(&measurement, &selection)?;
     Ok(code)

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use strobe_decode::capture::{Capture, Drift, Recording, Tick};
+use strobe_model::measurement::{Ended, Fact, Measurement};
 use strobe_model::{EndReason, Record};
 use strobe_sim::semihost::Console;
-use strobe_source::simulated::{Beginning, Host, Moment, Recorder};
+use strobe_source::simulated::{Beginning, Host, Moment, Recorder, core_timing, ended};
 
 use crate::rig::{self, Rig};
 use crate::simulate::PathFor;
-use crate::{board, capture, exit, files, input, simulate};
+use crate::{board, capture, exit, files, input, interrupt, simulate};
 
 /// What the commands on recordings have in common.
 #[derive(clap::Args)]
@@ -61,9 +62,35 @@ pub struct Opened {
     pub capture: Capture,
     /// The same in the low and the high model, where these were run.
     pub others: Option<[Capture; 2]>,
+    /// What is known of the run, where it was simulated.
+    pub run: Option<AboutRun>,
     /// How the command ends if all goes well: a simulated run may have ended otherwise than was
     /// asked for.
     pub code: ExitCode,
+}
+
+/// What a capture of simulated pins does not hold of the run.
+pub struct AboutRun {
+    /// How well the timing of the core is known, where it is inferred.
+    timing: Option<Fact>,
+    /// How it ended, where somebody stopped it.
+    stopped: Option<Ended>,
+}
+
+impl AboutRun {
+    fn of(record: &Record) -> AboutRun {
+        let timing = core_timing(&record.subject.core, &record.subject.board);
+        let stopped = record.window.end_reason == EndReason::Interrupted;
+        AboutRun { timing, stopped: stopped.then(|| ended(record)) }
+    }
+
+    /// Puts it into a measurement of the capture.
+    pub fn add_to(&self, measurement: &mut Measurement) {
+        measurement.subject.facts.extend(self.timing.clone());
+        if let Some(ended) = &self.stopped {
+            measurement.window.ended = ended.clone();
+        }
+    }
 }
 
 /// Reads the capture, or simulates the firmware.
@@ -90,6 +117,7 @@ pub fn open(source: &Source) -> anyhow::Result<Opened> {
         format: format.name().to_owned(),
         capture,
         others: None,
+        run: None,
         code: ExitCode::SUCCESS,
     })
 }
@@ -139,7 +167,8 @@ fn opened(
     };
     capture.notes.extend(notes(record));
     let file = input::file_name(&source.file);
-    Ok(Opened { file, format, capture, others: None, code })
+    let run = Some(AboutRun::of(record));
+    Ok(Opened { file, format, capture, others: None, run, code })
 }
 
 /// Notes on how a run went.
@@ -157,7 +186,7 @@ fn notes(record: &Record) -> Vec<String> {
             Some("the run ended at a register that is not modelled (--strict)".to_owned())
         }
         EndReason::OtherChip { .. } | EndReason::EndOfRecording => None,
-        EndReason::Interrupted => Some("the run was stopped by Ctrl-C".to_owned()),
+        EndReason::Interrupted => Some(format!("the run was stopped by {}", interrupt::by())),
     };
     let warnings = record.warnings.iter().map(|warning| match warning.count {
         0 | 1 => warning.text.clone(),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use strobe_memory::stack::painted::{self, Copy};
 use strobe_memory::stack::{self, Analysis, Annotations, Measured};
-use strobe_model::measurement::{Finding, Measurement, Severity};
+use strobe_model::measurement::{CORE_TIMING, Finding, Measurement, Severity};
 use strobe_model::spelling;
 use strobe_source::simulated::StackUse;
 use strobe_symbols::Firmware;
@@ -149,7 +149,12 @@ fn simulated(
     let first: Vec<_> = threads.map(|stack| stack.first.clone()).collect();
     analysis.observe(&first);
     let mut measurement = analysis.measurement(name);
-    measurement.subject.board = Some(choice.board.name().to_owned());
+    let run = done.measurement();
+    measurement.subject.board = run.subject.board;
+    let facts = run.subject.facts.into_iter();
+    measurement.subject.facts.extend(facts.filter(|fact| fact.name == CORE_TIMING));
+    // How long it was and how it ended is that of the run.
+    measurement.window = run.window;
     let stacks: Vec<_> = done.stacks.iter().map(|stack| measured(analysis, stack)).collect();
     stack::join(&mut measurement, &stacks);
     for text in done.stacks.into_iter().filter_map(|stack| stack.overflow) {

@@ -1,14 +1,18 @@
 //! A measurement of some labels only: as if the window had been open just while they ran.
 
 use strobe_model::measurement::{
-    Balance, Content, Loss, Measurement, Number, Parts, Profile, Quantity, Trust, Unit,
+    Balance, Content, Kind, Loss, Measure, Measurement, Number, ON_A_CHIP, Parts, Profile,
+    Quantity, Table, Trust, Unit,
 };
+
+use crate::bands;
 
 use super::{Amount, By, Spot, named, only, rows};
 
 /// The part of a measurement that belongs to the threads and handlers that a name means: their
-/// samples and calls, and the totals and the balance of the profile's measures. Other sections stay
-/// whole. `None` where no label of that name has samples.
+/// samples and calls, and the totals, causes and balance of the profile's measures. What else the
+/// measurement has is of the whole run, and is named so. `None` where no label of that name has
+/// samples.
 pub fn restricted(measurement: &Measurement, name: &str) -> Option<Measurement> {
     let mut part = measurement.clone();
     let mut found = false;
@@ -23,7 +27,41 @@ pub fn restricted(measurement: &Measurement, name: &str) -> Option<Measurement> 
     }
     let profile = first.filter(|_| found)?;
     totals(&profile, &mut part);
+    for section in &mut part.sections {
+        match &mut section.content {
+            // That shows everybody by name.
+            Content::Profile(_) | Content::Timeline(_) => {}
+            Content::Table(table) if section.id == "causes" => causes(&profile, table),
+            _ => section.title = format!("whole run: {}", section.title),
+        }
+    }
     Some(part)
+}
+
+/// The causes of a measure's values, and all of them.
+fn causes(profile: &Profile, table: &mut Table) {
+    let Some(measure) = profile.measures.first() else { return };
+    let Some(flat) = rows(profile, &measure.id, &By::Function) else { return };
+    let Some(named) = table.column("measure") else { return };
+    let names: Vec<Option<String>> =
+        named.cells.iter().map(|cell| cell.text().map(str::to_owned)).collect();
+    let of = |name: &Option<String>| {
+        let at = profile.measures.iter().position(|one| Some(&one.id) == name.as_ref())?;
+        Some((&profile.measures[at], flat.total.others.get(at).copied().flatten()?))
+    };
+    let Some(column) = table.columns.iter_mut().find(|one| one.id == measure.id) else { return };
+    column.whole = column.whole.map(|_| flat.total.all.value.into());
+    for (own, name) in column.cells.iter_mut().zip(&names) {
+        let Some((measure, amount)) = of(name) else { continue };
+        // Of a cause that is this one's alone, bounds are known that samples do not have.
+        if own.number() != Some(amount.value.into()) {
+            *own = of_kind(measure, amount, &measure.unit).into();
+        }
+    }
+    let all = quantity(flat.total.all, &measure.unit);
+    table.footer.iter_mut().filter_map(|row| row.first_mut()).for_each(|own| {
+        *own = all.clone().into();
+    });
 }
 
 /// Totals, coverage and balance of the first measure.
@@ -34,16 +72,32 @@ fn totals(profile: &Profile, part: &mut Measurement) {
     let figure = |amount: Amount| quantity(amount, &measure.unit);
     let executions = profile.measures.iter().position(|measure| measure.id == "executions");
     let executed = executions.and_then(|i| flat.total.others.get(i).copied().flatten());
+    let band = bands::band(part);
+    let on_a_chip = || {
+        let Amount { low, value, high } = all.ordered();
+        let (value, ends) = (Number::from(value), (low as f64, high as f64));
+        let trust = band.as_ref()?.around(value, ends, busy.ordered().high as f64);
+        Quantity::new(Some(value), measure.unit.clone(), trust).ok()
+    };
+    // What of the waits is this one's, nobody knows; the table of them has all.
+    part.totals.retain(|total| match total.id.as_str() {
+        ON_A_CHIP => on_a_chip().is_some(),
+        id => id != "waiting",
+    });
     for total in &mut part.totals {
         let own = match total.id.as_str() {
+            ON_A_CHIP => on_a_chip(),
             id if id == measure.id => Some(figure(all)),
             "idle" if *total.quantity.unit() == measure.unit => Some(figure(idle)),
-            "instructions" => executed.map(|amount| quantity(amount, &Unit::INSTRUCTIONS)),
+            "instructions" => executed
+                .zip(executions)
+                .map(|(amount, at)| of_kind(&profile.measures[at], amount, &Unit::INSTRUCTIONS)),
             "cycles-per-instruction" => executed.map(|amount| ratio(busy, amount.value)),
             _ => None,
         };
-        if let Some(own) = own {
-            total.quantity = own;
+        match own {
+            Some(own) => total.quantity = own,
+            None => total.title = format!("{} (whole run)", total.title),
         }
     }
     if part.coverage.seen.as_ref().is_some_and(|seen| *seen.unit() == measure.unit) {
@@ -97,6 +151,18 @@ fn quantity(amount: Amount, unit: &Unit) -> Quantity {
     let trust = Trust::Modelled { low: low.into(), high: high.into(), why: None };
     Quantity::new(Some(value.into()), unit.clone(), trust)
         .unwrap_or_else(|_| Quantity::exact(value, unit.clone()))
+}
+
+/// The same of a measure whose values may be modelled without bounds.
+fn of_kind(measure: &Measure, amount: Amount, unit: &Unit) -> Quantity {
+    let exact = quantity(amount, unit);
+    let is_modelled = matches!(measure.kind, Kind::Modelled { .. }) && amount.value > 0;
+    if !is_modelled || !amount.is_exact() {
+        return exact;
+    }
+    let value = Number::from(amount.value);
+    let trust = Trust::Modelled { low: value, high: value, why: None };
+    Quantity::new(Some(value), unit.clone(), trust).unwrap_or(exact)
 }
 
 fn ratio(busy: Amount, executed: i64) -> Quantity {

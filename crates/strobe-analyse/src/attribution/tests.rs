@@ -1,9 +1,11 @@
 //! What holds of any profile, and what a profile of a simulated run comes to.
 
 use proptest::prelude::*;
+use strobe_model::Bounds;
 use strobe_model::measurement::{
-    Address, Content, Ended, Frames, Functions, Instrument, Kind, Label, Locations, Measure,
-    Measurement, Part, Profile, Quantity, Samples, Stacks, Subject, Unit, Values, Window,
+    Address, CORE_TIMING, Content, Ended, Fact, Frames, Functions, Instrument, Kind, Label,
+    Locations, Measure, Measurement, ON_A_CHIP, Part, Profile, Quantity, Samples, Stacks, Subject,
+    Table, Trust, Unit, Values, Window,
 };
 
 use super::*;
@@ -319,6 +321,14 @@ fn a_measurement_of_one_thread_has_its_totals() {
     whole.push_total("cycles", "cycles", Quantity::exact(115u64, Unit::CYCLES));
     whole.push_total("idle", "idle", Quantity::exact(100u64, Unit::CYCLES));
     whole.push("profile", "profile", Content::Profile(Box::new(profile)));
+    whole.push_total("waiting", "waiting", Quantity::exact(90u64, Unit::CYCLES));
+    whole.push_total("deepest-stack", "stack of main", Quantity::exact(9u64, Unit::BYTES));
+    whole.push("waiting", "waiting", Content::Table(Table::new(Vec::new())));
+    let chip = Bounds { low: 114, likely: 115, high: 127 };
+    whole.push_total(ON_A_CHIP, "on a chip", Quantity::modelled(chip, Unit::CYCLES, None));
+    let band = Trust::Modelled { low: 90.0.into(), high: 120.0.into(), why: None };
+    let band = Quantity::new(Some(100u64.into()), Unit::PERCENT, band).unwrap();
+    whole.subject.facts.push(Fact::figure(CORE_TIMING, band));
     let mut values = Vec::new();
     for name in ["worker", "tick"] {
         let part = restricted(&whole, name).unwrap();
@@ -329,6 +339,15 @@ fn a_measurement_of_one_thread_has_its_totals() {
         values.push((value("cycles"), value("idle"), parts.attributed));
         let bounds = part.total("cycles").unwrap().trust().bounds();
         assert_eq!(bounds.is_some(), name == "worker", "only there is a model at work");
+        assert_eq!(value(ON_A_CHIP), value("cycles"), "{name}");
+        assert!(part.total("waiting").is_none());
+        let titles: Vec<&str> = part.totals.iter().map(|total| total.title.as_str()).collect();
+        assert!(titles.contains(&"stack of main (whole run)"), "{titles:?}");
+        assert_eq!(part.section("waiting").unwrap().title, "whole run: waiting");
+        let (low, high) = part.total(ON_A_CHIP).unwrap().trust().bounds().unwrap();
+        if name == "tick" {
+            assert_eq!((low.as_f64(), high.as_f64()), (4.0, 6.0), "a tenth less, a fifth more");
+        }
     }
     assert_eq!(values, [(110, 100, 10), (5, 0, 5)]);
     assert!(restricted(&whole, "nobody").is_none());

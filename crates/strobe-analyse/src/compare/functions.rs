@@ -73,6 +73,7 @@ pub(super) fn push(
 ) -> Vec<Found> {
     let mut all = Vec::new();
     let one_model = super::is_one_model(a, b);
+    let other_models = compared.findings.iter().any(|finding| finding.code == "other-model");
     for section in &a.sections {
         let there = b.section(&section.id);
         let (Content::Profile(of_a), Some(Content::Profile(of_b))) =
@@ -90,7 +91,9 @@ pub(super) fn push(
             let by_name = ![of_a, of_b].into_iter().all(|profile| Side::knows_files(profile));
             let mut sides =
                 [Side::new(a, of_a, measure, by_name), Side::new(b, of_b, measure, by_name)];
-            sides.iter_mut().for_each(|side| side.one_model = one_model);
+            for side in &mut sides {
+                (side.one_model, side.other_models) = (one_model, other_models);
+            }
             let found = find(&sides, measure, &section.id, repeated);
             let table = Content::Table(table(&sides, &found, measure));
             let id = format!("{}-functions", section.id);
@@ -157,6 +160,14 @@ fn find(
     let inflation =
         sampled.then(|| certain::sampled(&mut rows, n, [a.idle.value, b.idle.value])).flatten();
     certain::repeated(&mut rows, sides, measure, section, repeated);
+    if repeated.is_set() && sides[0].other_models {
+        // How runs of one model vary does not show what it is off.
+        for row in &mut rows {
+            if let Certain::No(_) = Certain::of_figures(&figures(sides, &row.matched), false) {
+                row.certain = Certain::No("the timing models may be off by as much".to_owned());
+            }
+        }
+    }
     let names_known = [a, b].map(Side::knows_names);
     if let Some(which) = nameless(names_known, [a.all, b.all]) {
         // Nothing is gone or new where nobody knows what is what.

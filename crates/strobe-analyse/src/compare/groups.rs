@@ -61,6 +61,8 @@ pub(super) struct Side<'m> {
     pub(super) kind: Kind,
     /// Both sides rest on one model of one board, whose error they share.
     pub(super) one_model: bool,
+    /// They rest on different timing models: what these may be off is in the bounds of figures.
+    pub(super) other_models: bool,
     /// What lines of a function take that were inlined elsewhere: by name, then by group.
     pub(super) inlined: BTreeMap<String, BTreeMap<usize, i64>>,
 }
@@ -85,6 +87,7 @@ impl<'m> Side<'m> {
             all: 0,
             kind,
             one_model: false,
+            other_models: false,
             inlined: BTreeMap::new(),
         };
         side.group(by_name);

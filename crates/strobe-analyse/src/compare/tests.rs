@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use strobe_model::measurement::{
-    ClockSpan, Distribution, Distributions, Functions, Kind, Locations, Measure, Number, Part,
-    Profile, Samples, Spread, Stacks, Trust, Values,
+    CORE_TIMING, ClockSpan, Distribution, Distributions, Functions, Kind, Locations, Measure,
+    Number, Part, Profile, Samples, Spread, Stacks, Trust, Values,
 };
 
 use super::*;
@@ -341,6 +341,60 @@ proptest! {
         let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
         prop_assert!((figures(&compared)["d/x/mean-a"].as_f64() - mean).abs() < 1e-6);
     }
+}
+
+/// Two cores with the bands of their timing, on boards of their own.
+fn timed(core: &str, (low, high): (f64, f64), rows: &[Row]) -> Measurement {
+    let mut run = run(rows, Kind::Exact);
+    run.subject.core = Some(core.to_owned());
+    run.subject.board = Some(format!("board of {core}"));
+    let trust = Trust::Modelled { low: low.into(), high: high.into(), why: Some("it is".into()) };
+    let figure = Quantity::new(Some(100u64.into()), Unit::PERCENT, trust).unwrap();
+    let fact = strobe_model::measurement::Fact::figure(CORE_TIMING, figure);
+    run.subject.facts.push(fact);
+    run
+}
+
+/// Of different models the bands of both count, for each row and for the sum; of one model neither
+/// does.
+#[test]
+fn what_two_timing_models_are_off_is_in_every_row() {
+    const A: &[Row] = &[("near", None, 102_560, 0, 40), ("far", None, 10_000, 0, 1)];
+    const B: &[Row] = &[("near", None, 92_320, 0, 40), ("far", None, 20_000, 0, 1)];
+    let m3 = |rows| timed("Cortex-M3", (97.6, 110.1), rows);
+    let m4 = |rows| timed("Cortex-M4", (99.3, 110.4), rows);
+    let words = |compared: &Measurement, name: &str| {
+        let table = compared.table("profile-functions").unwrap();
+        let names = &table.column("function").unwrap().cells;
+        let row = names.iter().position(|cell| cell.text() == Some(name)).unwrap();
+        let word = table.column("verdict").unwrap().cells[row].text().unwrap();
+        word.to_owned()
+    };
+    let other = compare(&m3(A), &m4(B));
+    assert_eq!([words(&other, "near"), words(&other, "far")], ["undecided", "yes"]);
+    assert!(other.findings.iter().any(|finding| finding.code == "other-model"));
+    let difference = cell(&other, "totals-cycles", "difference", "cycles").cloned();
+    let Some(Cell::Figure { trust: Trust::Modelled { low, high, .. }, .. }) = difference else {
+        panic!("{difference:?}");
+    };
+    assert!(low.as_f64() < 0.0 && high.as_f64() > 0.0, "{low:?} {high:?}");
+    let same = compare(&m3(A), &m3(B));
+    assert_eq!([words(&same, "near"), words(&same, "far")], ["yes", "yes"]);
+    // The memory of another board is a part of the model.
+    let mut elsewhere = m3(B);
+    elsewhere.subject.board = Some("with other RAM".to_owned());
+    assert_eq!(words(&compare(&m3(A), &elsewhere), "near"), "undecided");
+    // A side that follows its manual has no band.
+    let mut manual = m3(B);
+    manual.subject.core = Some("Cortex-M0".to_owned());
+    manual.subject.facts.clear();
+    let compared = compare(&m3(A), &manual);
+    assert_eq!(words(&compared, "near"), "yes");
+    compared.check().unwrap();
+    // Repeated runs vary, and what the models are off does not.
+    let sets = compare_sets(&[m3(A), m3(A)], &[m4(B), m4(B)]).unwrap();
+    assert!(words(&sets, "near").starts_with("undecided"), "{}", words(&sets, "near"));
+    assert_eq!(words(&sets, "far"), "yes");
 }
 
 /// What a timing model is off, it is off on both sides.

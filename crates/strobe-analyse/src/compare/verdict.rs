@@ -30,10 +30,15 @@ pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]
     table.row(["changed".into(), changed.into()]);
     let much = first.map_or_else(|| totals(compared), |found| much(found, compared));
     table.row(["how much".into(), much.into()]);
-    let shared = compared.findings.iter().any(|finding| finding.code == "shared-model");
+    let has = |code: &str| compared.findings.iter().any(|finding| finding.code == code);
+    let basis = match (has("shared-model"), has("other-model")) {
+        (true, _) => "counted, by one timing model whose error both share",
+        (_, true) => "counted, and more than what the timing models may be off",
+        (false, false) => "counted",
+    };
     let certain = first.map_or_else(
         || "figures of both are compared with the bounds that they have".to_owned(),
-        |found| certain(found, shared),
+        |found| certain(found, basis),
     );
     table.row(["certain".into(), certain.into()]);
     if let Some(beside) = beside {
@@ -221,15 +226,15 @@ fn totals(compared: &Measurement) -> String {
     "no total that both have differs".to_owned()
 }
 
-fn certain(found: &Found, shared: bool) -> String {
+fn certain(found: &Found, basis: &str) -> String {
     if found.is_set() {
         let [a, b] = found.runs.map(|n| counted(n, "run"));
-        return format!("{a} (a), {b} (b): {}", of_rows(found, shared));
+        return format!("{a} (a), {b} (b): {}", of_rows(found, basis));
     }
-    of_rows(found, shared)
+    of_rows(found, basis)
 }
 
-fn of_rows(found: &Found, shared: bool) -> String {
+fn of_rows(found: &Found, basis: &str) -> String {
     let count = |is: fn(&Certain) -> bool| found.rows.iter().filter(|row| is(&row.certain)).count();
     let known = count(Certain::is_known);
     let unknown = count(|certain| matches!(certain, Certain::No(_)));
@@ -249,11 +254,7 @@ fn of_rows(found: &Found, shared: bool) -> String {
     if nameless(found.names_known, found.all).is_some() {
         return "sums only, with the bounds that they have".to_owned();
     }
-    let basis = match shared {
-        _ if found.is_set() => "by how the runs vary",
-        true => "counted, by one timing model whose error both share",
-        false => "counted",
-    };
+    let basis = if found.is_set() { "by how the runs vary" } else { basis };
     let differs = found.rows.iter().any(|row| row.difference() != 0);
     match (known, unknown) {
         (_, 0) => format!("yes: {basis}"),

@@ -48,6 +48,10 @@ pub use timeline_builder::TimelineBuilder;
 /// one core share that error, so comparing leaves it out.
 pub const ON_A_CHIP: &str = "cycles-on-a-chip";
 
+/// The fact of what a chip takes of each hundred cycles of the model, where the timing of the core
+/// is inferred: the band of all cycles in which the core works, whoever reports them.
+pub const CORE_TIMING: &str = "core timing";
+
 /// Version of the JSON form, written as `strobe-measurement/1`; raised when a reader of the old
 /// form would go wrong.
 pub const SCHEMA: u32 = 1;

@@ -59,7 +59,10 @@ impl View for Causes<'_> {
         for (cause, part, amount) in parts {
             let paint = if part.idle { Paint::Idle } else { Paint::Plain };
             let amount = stated(page, cause, amount);
-            let sign = sign_of_part(cause, part, amount, whole);
+            let sign = match awaited(page, profile, cause) {
+                true => "~",
+                false => sign_of_part(cause, part, amount, whole),
+            };
             table.painted(
                 vec![
                     format!("{sign}{}", plain(amount.value.into())).into(),
@@ -108,6 +111,23 @@ pub(super) fn stated(page: &Page, cause: &Measure, sum: Amount) -> Amount {
         }
     };
     find().filter(|stated| stated.value == sum.value).unwrap_or(sum)
+}
+
+/// Whether the instrument gives a part no bounds because it depends on how often loops go round.
+fn awaited(page: &Page, profile: &Profile, cause: &Measure) -> bool {
+    let turns = profile.measure("executions");
+    let turns = turns.is_some_and(|measure| matches!(measure.kind, Kind::Modelled { .. }));
+    let cell = || {
+        let table = page.measurement.table(CAUSES)?;
+        let names = &table.column("measure")?.cells;
+        let row = names.iter().position(|cell| cell.text() == Some(&cause.id))?;
+        table.columns.iter().find(|column| column.kind == CellKind::Figure)?.cells.get(row)
+    };
+    let unbounded = |cell: &Cell| match cell {
+        Cell::Figure { trust: Trust::Modelled { low, high, .. }, .. } => low == high,
+        _ => false,
+    };
+    turns && cell().is_some_and(unbounded)
 }
 
 fn amount(value: Option<Number>, trust: &Trust) -> Option<Amount> {

@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use strobe_analyse::attribution::{Amount, By, rows};
 use strobe_model::Bounds;
 use strobe_model::measurement::{
-    Cell, Content, Kind, Loss, Measure, Measurement, Profile, Quantity, Section, Table, Trust,
+    CORE_TIMING, Cell, Content, Kind, Loss, Measure, Measurement, Profile, Quantity, Section,
+    Table, Trust,
 };
 
 use super::causes::{legend, present, stated};
@@ -77,10 +78,13 @@ fn reasons(page: &Page, sections: &[&Section]) -> Reasons {
             Content::Timeline(_) | Content::Text(_) => {}
         }
     }
-    for total in &page.measurement.totals {
-        if let Trust::Modelled { why: Some(why), .. } = total.quantity.trust() {
+    let totals = page.measurement.totals.iter().map(|total| (&total.title, &total.quantity));
+    let facts = page.measurement.subject.facts.iter();
+    let facts = facts.filter_map(|fact| Some((&fact.name, fact.figure.as_ref()?)));
+    for (title, quantity) in totals.chain(facts) {
+        if let Trust::Modelled { why: Some(why), .. } = quantity.trust() {
             let is_new = reasons.0.iter().all(|(known, _)| known != why);
-            let figure = is_new.then(|| format!("{}: {}", total.title, with_unit(&total.quantity)));
+            let figure = is_new.then(|| format!("{title}: {}", with_unit(quantity)));
             reasons.add(why, figure);
         }
     }
@@ -133,10 +137,11 @@ fn modelled(page: &Page, reasons: &Reasons, out: &mut dyn Write) -> io::Result<(
     let options = page.options;
     let unbounded = reasons.0.iter().flat_map(|(_, figures)| figures);
     let rests_on_model = unbounded.into_iter().any(|figure| !figure.contains('('));
-    let others = if rests_on_model {
-        "what is listed without rests on the model alone"
-    } else {
-        "all others are exact"
+    let is_timed = page.measurement.subject.facts.iter().any(|fact| fact.name == CORE_TIMING);
+    let others = match (rests_on_model, is_timed) {
+        (true, _) => "what is listed without rests on the model alone",
+        (false, true) => "cycles of all others are as sure as the core's timing",
+        (false, false) => "all others are exact",
     };
     let text =
         format!("modelled figures: those marked ~ are likely ones and have bounds; {others}");

@@ -40,7 +40,7 @@ impl View for Spreads<'_> {
 }
 
 fn rows(distribution: &Distribution, table: &mut Table) {
-    let Distribution { name, unit, spread, low, high, hertz, .. } = distribution;
+    let Distribution { name, unit, spread, low, high, why, hertz, .. } = distribution;
     let unit_text = unit_name(unit).unwrap_or_default();
     let line = |first: &str, figures: [String; 7], unit: &str, name: &str| {
         let mut cells: Vec<Cell> = vec![first.into()];
@@ -54,7 +54,9 @@ fn rows(distribution: &Distribution, table: &mut Table) {
         return;
     };
     let bounds = low.as_ref().zip(high.as_ref()).filter(|(low, high)| low != high);
-    let sign = if bounds.is_some() { "~" } else { "" };
+    // A reason without bounds: nobody knows them.
+    let unbounded = why.is_some() && low.is_none();
+    let sign = if bounds.is_some() || unbounded { "~" } else { "" };
     let figures = |all: [Number; 7], sign: &str| all.map(|n| format!("{sign}{}", number(n, unit)));
     table.row(line(&count, figures(likely, sign), &unit_text, name));
     if let Some((low, high)) = bounds {

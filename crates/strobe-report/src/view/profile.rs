@@ -107,6 +107,13 @@ pub(crate) fn beside(profile: &Profile, measure: &Measure, by: &By, total: &Sums
     others
 }
 
+/// Whether a measure has ends in any of its samples; what is modelled and has none is exact
+/// nowhere.
+fn has_ends(profile: &Profile, measure: &Measure) -> bool {
+    let samples = [&profile.leaves, &profile.chains];
+    samples.into_iter().filter_map(|s| s.of(&measure.id)).any(|values| !values.low.is_empty())
+}
+
 /// What a view is by, and what one row is and several are.
 fn noun(by: &By) -> [String; 3] {
     match by {
@@ -333,11 +340,18 @@ impl<'a> Shape<'a> {
         ]
     }
 
+    /// A figure of another measure than the chosen one.
+    fn other(&self, measure: &Measure, amount: Amount) -> String {
+        let known = has_ends(self.profile, measure);
+        figure_of(measure, amount.value, !amount.is_exact() || !known && amount.value > 0)
+    }
+
     /// Other measures, cycles per instruction, causes.
     fn beside(&self, sums: &Sums, cells: &mut Vec<Cell>) {
         for i in &self.others {
             let value = sums.others.get(*i).copied().flatten();
-            let text = value.map(|amount| figure(&self.profile.measures[*i], amount));
+            let measure = &self.profile.measures[*i];
+            let text = value.map(|amount| self.other(measure, amount));
             cells.push(text.unwrap_or_default().into());
         }
         if let Some(executions) = self.executions {
@@ -436,7 +450,7 @@ impl<'a> Shape<'a> {
             let measure = &self.profile.measures[*i];
             let value = sums.and_then(|sums| sums.others.get(*i).copied().flatten());
             let value = value.filter(|amount| amount.value > 0 && measure.id != "calls");
-            cells.push(value.map(|amount| figure(measure, amount)).unwrap_or_default().into());
+            cells.push(value.map(|amount| self.other(measure, amount)).unwrap_or_default().into());
         }
         if self.executions.is_some() {
             cells.push("".into());

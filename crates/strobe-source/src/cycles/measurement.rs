@@ -3,12 +3,13 @@
 
 use strobe_model::measurement::{
     Address, Cell, ClockSpan, Column, Content, Coverage, Ended, Fact, Finding, Measurement,
-    Quantity, Severity, Subject, Table, Trust, Unit, Window,
+    ON_A_CHIP, Quantity, Severity, Subject, Table, Trust, Unit, Window,
 };
 use strobe_model::{CycleRange, CyclesReport, InstructionCycles, RunCycles};
 
 use super::seen;
 use crate::measuring::{count, instrument, notes};
+use crate::simulated;
 
 /// Why figures have bounds that neither data nor path explains.
 pub(super) const WHY: &str = "no manual documents the state that decides";
@@ -29,13 +30,16 @@ pub fn measurement(report: &CyclesReport) -> Measurement {
         let content = Content::Profile(Box::new(profile));
         measurement.push("profile", "the run, by instruction", content);
     }
+    let timing = simulated::timing_of_rows(&report.core, &report.board);
     let section =
         measurement.push("instructions", "instructions", Content::Table(instructions(report)));
     section.notes.push(RANGES.to_owned());
+    section.notes.extend(timing.clone());
     measurement.push("causes", "what their cycles are made of", Content::Table(causes(report)));
     measurement.push("blocks", "blocks", Content::Table(blocks(report)));
     if !report.loops.is_empty() {
-        measurement.push("loops", "loops", Content::Table(loops(report)));
+        let section = measurement.push("loops", "loops", Content::Table(loops(report)));
+        section.notes.extend(timing);
     }
     notes(&mut measurement, Severity::Note, "cycles", &report.notes);
     measurement
@@ -48,11 +52,14 @@ fn subject(report: &CyclesReport) -> Subject {
         board: Some(report.board.clone()),
         core: Some(report.core.clone()),
         clock: report.clock_hz.map(|hz| ClockSpan { cycle: 0, hz }).into_iter().collect(),
-        facts: vec![
+        facts: [
             Fact::text("function", &report.function),
             Fact::text("address", Address(report.address.into()).to_string()),
             Fact::figure("code", Quantity::exact(report.size_bytes, Unit::BYTES)),
-        ],
+        ]
+        .into_iter()
+        .chain(simulated::core_timing(&report.core, &report.board))
+        .collect(),
         ..Subject::default()
     }
 }
@@ -87,6 +94,10 @@ fn totals(measurement: &mut Measurement, report: &CyclesReport) {
     measurement.push_total("calls", "calls", Quantity::exact(run.count, Unit::COUNT));
     let cycles = seen::cycles(&run);
     measurement.push_total("cycles", "cycles of the run", cycles.clone());
+    let busy = seen::busy(&run);
+    if let Some(chip) = simulated::cycles_on_a_chip(&report.core, &report.board, &run, busy) {
+        measurement.push_total(ON_A_CHIP, "cycles on a chip", chip);
+    }
     measurement.coverage = Coverage { seen: Some(cycles), ..Coverage::default() };
 }
 

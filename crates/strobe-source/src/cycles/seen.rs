@@ -24,8 +24,12 @@ pub(super) fn id(cause: Cause) -> &'static str {
 
 /// Cycles of a run, without those asleep.
 pub(super) fn cycles(run: &RunCycles) -> Quantity {
-    let busy = run.cycles.less(run.by_cause[Cause::Asleep]);
-    Quantity::modelled(busy, Unit::CYCLES, Some(WHY.to_owned()))
+    Quantity::modelled(busy(run), Unit::CYCLES, Some(WHY.to_owned()))
+}
+
+/// The same as bounds.
+pub(super) fn busy(run: &RunCycles) -> Bounds {
+    run.cycles.less(run.by_cause[Cause::Asleep])
 }
 
 fn measures(report: &CyclesReport) -> Vec<Measure> {

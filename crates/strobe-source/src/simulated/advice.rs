@@ -48,7 +48,9 @@ pub(super) fn board_with_vectors(firmware: &Firmware, board: &Board) -> String {
     }
 }
 
-/// Data without memory, registers without a device, and loops that wait for them.
+/// Data without memory, registers without a device, and loops that wait for them. Registers that
+/// the SVD file has are those of the chip that the user has named: that this board has no device
+/// there shows nothing of another one.
 pub(super) fn warnings(
     firmware: &Firmware,
     board: &Board,
@@ -64,7 +66,7 @@ pub(super) fn warnings(
         .unmodelled
         .touched()
         .map(|(address, _)| address)
-        .filter(|&address| bus.place_of(address).is_none())
+        .filter(|&address| bus.place_of(address).is_none() && !is_described(bus, address))
         .collect();
     let enough = missing.len() >= LEAST_REGISTERS || !polled.is_empty();
     match better(firmware, board, &missing).filter(|_| enough) {
@@ -77,6 +79,11 @@ pub(super) fn warnings(
     let misfit = data_without_memory(firmware, board, bus);
     out.extend(misfit.map(|text| Warning::new("board-misfit", text)));
     out
+}
+
+/// Whether the chip's SVD file has a peripheral there.
+fn is_described(bus: &Bus, address: u32) -> bool {
+    bus.place_of(address).is_none() && bus.device_at(address).is_some()
 }
 
 /// A loop that reads a register for ever.
@@ -119,14 +126,16 @@ fn awaited(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
 }
 
 fn other_remedies(bus: &Bus) -> String {
-    let svd = match bus.has_svd() {
-        true => "",
-        false => "the chip's SVD file (--svd) gives reset values and many ready flags, ",
+    let what = match bus.has_svd() {
+        true => "devices that the SVD file describes are not modelled: ",
+        false => {
+            "no built-in board has more of the devices that this firmware uses: the chip's SVD \
+             file (--svd) gives reset values and many ready flags, "
+        }
     };
     format!(
-        "no built-in board has more of the devices that this firmware uses: {svd}`ready` in a \
-         board file of your own defines \
-         what a flag follows (crates/strobe-sim/boards/README.md)"
+        "{what}`ready` in a board file of your own defines what a flag follows \
+         (crates/strobe-sim/boards/README.md)"
     )
 }
 

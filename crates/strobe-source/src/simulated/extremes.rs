@@ -7,12 +7,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::measurement::Measurement;
+use strobe_model::measurement::{Content, Kind, Measurement, Profile};
 use strobe_model::{Cause, EndReason, Record, Trust};
 use strobe_sim::board::Board;
 use strobe_sim::pace::Model;
 use strobe_symbols::Firmware;
 
+use super::measurement::{TURNS, UNBOUNDED};
 use super::settings::{Limit, Settings};
 use super::{Host, Outcome};
 
@@ -96,4 +97,24 @@ pub fn measurement(likely: &Record, others: &[Record; 2]) -> Measurement {
 pub fn enclose(likely: &mut Measurement, others: [&Measurement; 2]) {
     strobe_analyse::envelope::enclose(likely, others, WHY);
     likely.findings.retain(|finding| finding.code != CARRIED);
+    for section in &mut likely.sections {
+        section.notes.retain(|note| note != UNBOUNDED);
+        if let Content::Profile(profile) = &mut section.content {
+            settle(profile);
+        }
+    }
+}
+
+/// What depends on how often loops go round has the bounds of the runs, or is the same in all.
+fn settle(profile: &mut Profile) {
+    let samples = [&profile.leaves, &profile.chains];
+    let differs =
+        |id: &str| samples.iter().filter_map(|all| all.of(id)).any(|values| !values.low.is_empty());
+    let open = Kind::Modelled { why: TURNS.to_owned() };
+    for measure in profile.measures.iter_mut().filter(|measure| measure.kind == open) {
+        measure.kind = match differs(&measure.id) {
+            true => Kind::Modelled { why: WHY.to_owned() },
+            false => Kind::Exact,
+        };
+    }
 }

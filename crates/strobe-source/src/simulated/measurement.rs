@@ -3,6 +3,7 @@
 
 mod calls;
 mod causes;
+mod chip;
 mod findings;
 mod kit;
 mod profile;
@@ -18,11 +19,11 @@ use strobe_model::measurement::{
     Quantity, Section, Subject, Trust, Unit, Window,
 };
 use strobe_model::{Bounds, Cause, EndReason, Record};
-use strobe_sim::board::Board;
-use strobe_sim::cortexm::Residual;
-use strobe_sim::cortexm::timing::CoreKind;
 
+pub use calls::UNBOUNDED;
+pub use chip::{core_timing, of_rows, of_run, on_chips};
 pub use rig::{Joined, rig};
+pub(super) use waits::TURNS;
 
 /// The measurement of a run of a simulated board, also of one that an earlier version has written
 /// (`strobe-record/1`). What such a one does not hold (distributions, the summary of a time line)
@@ -44,10 +45,10 @@ pub fn measurement(record: &Record) -> Measurement {
         calls::windows(record, &model),
         threads::threads(record, &model),
         profile::section(record, &model),
-        spreads::latencies(record),
-        spreads::wake_ups(record),
+        spreads::latencies(record, &model),
+        spreads::wake_ups(record, &model),
         threads::wake_up_times(record, &model),
-        spreads::durations(record),
+        spreads::durations(record, &model),
         threads::worst_cases(record, &model),
         timeline::section(record),
         threads::stacks(record, &model),
@@ -64,17 +65,36 @@ struct Model {
     rules: bool,
     /// Why those figures cannot be exact.
     why: Option<String>,
+    /// Whether they decide how often code runs, too: then counts are those of this run, and their
+    /// bounds are not known.
+    counts: bool,
+    /// Causes that a wait for something outside has cycles of: what of the wait's time is which
+    /// depends on how long a turn takes.
+    awaited: Vec<Cause>,
 }
 
 impl Model {
     fn of(record: &Record) -> Self {
         let strobe_model::Trust::Modelled { causes } = &record.trust else {
-            return Model { rules: record.trust != strobe_model::Trust::Exact, why: None };
+            let rules = record.trust != strobe_model::Trust::Exact;
+            return Model { rules, why: None, counts: false, awaited: Vec::new() };
         };
         let mut reasons: Vec<&str> = causes.iter().map(|modelled| modelled.why.as_str()).collect();
         reasons.sort_unstable();
         reasons.dedup();
-        Model { rules: true, why: Some(reasons.join("; ")) }
+        let counts = waits::decide_counts(record);
+        let awaited = if counts { waits::causes(record) } else { Vec::new() };
+        Model { rules: true, why: Some(reasons.join("; ")), counts, awaited }
+    }
+
+    /// How often something happened.
+    fn count(&self, n: u64, unit: Unit) -> Quantity {
+        if self.counts { self.about(n, unit) } else { Quantity::exact(n, unit) }
+    }
+
+    /// The same in a table.
+    fn times(&self, n: u64) -> Cell {
+        self.count(n, Unit::COUNT).into()
     }
 
     /// A figure that models may have a part in, and of which nobody knows how much of one.
@@ -146,6 +166,7 @@ fn subject(record: &Record) -> Subject {
     facts.push(Fact::figure("flash", bytes(subject.sizes.flash)));
     facts.push(Fact::figure("RAM", bytes(subject.sizes.ram)));
     facts.extend(threads::facts(record));
+    facts.extend(core_timing(&subject.core, &subject.board));
     let some = |text: &String| (!text.is_empty()).then(|| text.clone());
     let clock = subject.clock.iter().map(|c| ClockSpan { cycle: c.cycle, hz: c.hz });
     Subject {
@@ -165,6 +186,18 @@ fn instrument(record: &Record) -> Instrument {
     Instrument { kind, tool, settings, environment: measurement::Settings::new() }
 }
 
+/// Whether parts of the run were measured and not all of it.
+fn has_windows(record: &Record) -> bool {
+    let asked = |name: &&str| record.instrument.settings.contains_key(*name);
+    record.window.entries != 1 || ["from", "to"].iter().any(asked)
+}
+
+/// Whether all of a run was measured that ended at a time: it takes that time whatever it does.
+fn is_to_a_time(record: &Record) -> bool {
+    let limit = matches!(record.window.end_reason, EndReason::Limit | EndReason::DefaultLimit);
+    limit && !has_windows(record)
+}
+
 fn window(record: &Record, model: &Model) -> Window {
     let window = &record.window;
     let cycles = record.totals.cycles;
@@ -175,21 +208,23 @@ fn window(record: &Record, model: &Model) -> Window {
     let bounds =
         Bounds { low: part(cycles.low), likely: window.nanoseconds, high: part(cycles.high) };
     let exact = Bounds::exact(window.nanoseconds);
-    let asked = |name: &&str| record.instrument.settings.contains_key(*name);
-    let windows = window.entries != 1 || ["from", "to"].iter().any(asked);
-    // A whole run to a time takes that time.
-    let limit = matches!(window.end_reason, EndReason::Limit | EndReason::DefaultLimit);
-    let bounds = if cycles.is_exact() || limit && !windows { exact } else { bounds };
+    let windows = has_windows(record);
+    let bounds = if cycles.is_exact() || is_to_a_time(record) { exact } else { bounds };
     Window {
         begin: moment(window.begin),
         end: moment(window.end),
         entries: windows.then_some(window.entries),
         duration: model.bounded(bounds, Unit::NANOSECONDS),
-        ended: ended(&window.end_reason, &record.subject.core),
+        ended: ended(record),
     }
 }
 
-pub(super) fn ended(reason: &EndReason, core: &str) -> Ended {
+/// Why a run ended.
+pub fn ended(record: &Record) -> Ended {
+    why_ended(&record.window.end_reason, &record.subject.core)
+}
+
+pub(super) fn why_ended(reason: &EndReason, core: &str) -> Ended {
     let (kind, text) = match reason {
         EndReason::Exit { code } => ("exit", format!("the firmware exited with code {code}")),
         EndReason::Reached { place } => ("reached", format!("{place} was reached")),
@@ -237,10 +272,10 @@ fn coverage(record: &Record, model: &Model) -> Coverage {
 fn totals(record: &Record, model: &Model, out: &mut Measurement) {
     let totals = &record.totals;
     out.push_total("cycles", "cycles", model.bounded(totals.cycles, Unit::CYCLES));
-    if let Some(chip) = on_a_chip(record) {
+    if let Some(chip) = chip::cycles(record) {
         out.push_total(measurement::ON_A_CHIP, "cycles on a chip", chip);
     }
-    let instructions = Quantity::exact(totals.instructions, Unit::INSTRUCTIONS);
+    let instructions = model.count(totals.instructions, Unit::INSTRUCTIONS);
     out.push_total("instructions", "instructions", instructions);
     let idle = model.about(totals.by_cause[Cause::Asleep], Unit::CYCLES);
     out.push_total("cycles-per-instruction", "cycles/instr.", per_instruction(record, model));
@@ -260,41 +295,6 @@ fn totals(record: &Record, model: &Model, out: &mut Measurement) {
     }
 }
 
-/// The same cycles with what the timing model of the core may be off, where there is such a model.
-fn on_a_chip(record: &Record) -> Option<Quantity> {
-    let (core, board) = (&record.subject.core, &record.subject.board);
-    let mut residual = CoreKind::named(core)?.residual()?;
-    if Board::is_bare(board) {
-        residual = residual.of_any_part();
-    }
-    let band = residual.around(record.totals.cycles, record.busy().0);
-    let why = on_chips(core, board)?;
-    Some(Quantity::modelled(band, Unit::CYCLES, Some(why)))
-}
-
-/// How well the timing of a core is known, where it is inferred.
-pub(super) fn on_chips(core: &str, board: &str) -> Option<String> {
-    let Residual { figures, median, less, more, more_with_waits } =
-        CoreKind::named(core)?.residual()?;
-    let percent = |mille: u32| format!("{}.{} %", mille / 10, mille % 10);
-    let mut text = format!(
-        "The timing of the {core} is inferred: {figures} published figures of real parts without \
-         wait states are up to {} less or {} more than the model's, half of them within {}; a \
-         function's cycles may be as far off",
-        percent(less),
-        percent(more),
-        percent(median)
-    );
-    if Board::is_bare(board) {
-        text += &format!(
-            ". Where RAM makes the core wait, as SRAM2 of STM32F2 and F4 does, they are up to {} \
-             more than those of this bare core",
-            percent(more_with_waits)
-        );
-    }
-    Some(text)
-}
-
 /// Cycles per instruction, idle cycles and idle instructions both left out.
 fn per_instruction(record: &Record, model: &Model) -> Quantity {
     let (cycles, instructions) = record.busy();
@@ -303,6 +303,12 @@ fn per_instruction(record: &Record, model: &Model) -> Quantity {
     }
     let of = |cycles: u64| Number::from(cycles as f64 / instructions as f64);
     let (low, likely, high) = (of(cycles.low), of(cycles.likely), of(cycles.high));
+    if model.counts {
+        // Both depend on how long waits are, and not in the same way.
+        let trust = Trust::Modelled { low: likely, high: likely, why: model.why.clone() };
+        let about = Quantity::new(Some(likely), Unit::RATIO, trust);
+        return about.unwrap_or_else(|_| Quantity::exact(likely, Unit::RATIO));
+    }
     if cycles.is_exact() {
         return Quantity::exact(likely, Unit::RATIO);
     }

@@ -62,6 +62,7 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
             place: names.describe(range.start).swap_remove(0),
             addresses: range.clone(),
             waits_for: "what --idle names".to_owned(),
+            outside: false,
             rounds,
             cycles,
         });
@@ -78,11 +79,13 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
                 cycles += callee::cycles(names, &waits, called, sites);
             }
         }
+        let outside = !waits.sources.is_empty() && !waits.counts;
         let sources = seen(firmware, bus, waits, &code);
         out.push(Wait {
             place: names.describe(start).swap_remove(0),
             addresses: start..code.last().map_or(start, |last| last.end),
             waits_for: what(firmware, bus, &sources),
+            outside,
             rounds,
             cycles,
         });

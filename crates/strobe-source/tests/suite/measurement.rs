@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use strobe_model::measurement::{
-    Content, Distributions, Measurement, ON_A_CHIP, Profile, Quantity, Spread, Trust, Unit,
+    CORE_TIMING, Content, Distributions, Measurement, ON_A_CHIP, Profile, Quantity, Spread, Trust,
+    Unit,
 };
 use strobe_model::{Cause, Record};
 use strobe_sim::board::Board;
@@ -95,33 +96,36 @@ fn measurements_hold_together_and_have_the_totals_of_the_run() {
     }
 }
 
-/// Cycles of a core whose timing is inferred have the band of its residuals beside them; those of
-/// one that follows its manual have none.
+/// The band of what the timing of a core may be off is beside all that it measures; a run to a time
+/// takes that time whatever the core does. A core that follows its manual has none.
 #[test]
 fn the_error_of_a_timing_model_is_beside_its_cycles() {
-    let on_a_chip = |name, board, ms| {
-        let record = run(name, board, &for_ms(ms));
-        let total = simulated::measurement(&record).total(ON_A_CHIP).cloned();
-        (record.totals.cycles, total)
+    let timed = |name, board, ms| {
+        let measurement = simulated::measurement(&run(name, board, &for_ms(ms)));
+        let mut facts = measurement.subject.facts.iter();
+        let fact = facts.find(|fact| fact.name == CORE_TIMING).cloned();
+        let band = fact.map(|fact| match fact.figure.as_ref().map(Quantity::trust) {
+            Some(Trust::Modelled { low, high, why: Some(why) }) => {
+                (low.as_f64(), high.as_f64(), why.clone())
+            }
+            other => panic!("not modelled: {other:?}"),
+        });
+        (measurement.total(ON_A_CHIP).cloned(), measurement.total("cycles").cloned(), band)
     };
-    let (cycles, chip) = on_a_chip("calculator-m4f", "stm32f407", 5);
-    let chip = chip.expect("a Cortex-M4F has residuals");
-    let Trust::Modelled { low, high, why: Some(why) } = chip.trust() else {
-        panic!("not modelled: {chip:?}")
-    };
-    assert_eq!(exact(Some(&chip)), cycles.likely);
-    assert!(low.as_u64() < cycles.low && high.as_u64() > cycles.high, "{chip:?}");
+    let (chip, cycles, band) = timed("calculator-m4f", "stm32f407", 5);
+    assert_eq!(chip, cycles, "a run to a time");
+    let (low, high, why) = band.expect("a Cortex-M4F has residuals");
+    assert_eq!((low, high), (99.3, 102.3));
     assert!(why.starts_with("The timing of the Cortex-M4F is inferred: "), "{why}");
-    let (cycles, bare) = on_a_chip("generic-c-m3", "cortex-m3", 1);
-    let Some(Trust::Modelled { high, why: Some(why), .. }) = bare.as_ref().map(Quantity::trust)
-    else {
-        panic!("not modelled: {bare:?}")
-    };
+    let (_, _, bare) = timed("generic-c-m3", "cortex-m3", 1);
+    let (low, high, why) = bare.expect("a Cortex-M3 has residuals");
     // A part whose RAM makes the core wait: a tenth more.
-    assert!(high.as_u64() >= cycles.likely + cycles.likely / 10, "{bare:?}");
+    assert_eq!((low, high), (97.6, 110.1));
     assert!(why.contains("SRAM2"), "{why}");
-    assert!(on_a_chip("blink", "stm32f070cb", 20).1.is_none());
-    assert!(on_a_chip("work-avr", "arduino-uno", 20).1.is_none());
+    for (name, board) in [("blink", "stm32f070cb"), ("work-avr", "arduino-uno")] {
+        let (chip, _, band) = timed(name, board, 20);
+        assert!(chip.is_none() && band.is_none(), "{name}");
+    }
 }
 
 /// Every cycle and instruction is at an address and in a call chain, in all of them the same

@@ -6,7 +6,7 @@ use std::path::Path;
 use strobe_analyse::budget::{
     Figure, Judged, Line, Share, Stored, adds_up, changes, contributors, judge,
 };
-use strobe_model::measurement::Measurement;
+use strobe_model::measurement::{CORE_TIMING, Finding, Measurement, Severity};
 
 use super::baseline::{Accepted, Baseline, Entry};
 use super::config::{Config, Firmware};
@@ -43,6 +43,27 @@ pub type All = BTreeMap<String, Result<Measured, String>>;
 pub fn measured(config: &Config, directory: &Path) -> All {
     let one = |firmware: &Firmware| (firmware.name.clone(), measure::measure(firmware, directory));
     config.firmware.iter().map(one).collect()
+}
+
+/// Where the timing of a core is inferred: limits are held against the model's cycles.
+pub fn timings(all: &All) -> Vec<Finding> {
+    let mut out = Vec::new();
+    for (firmware, measured) in all {
+        let mut runs = measured.iter().flat_map(BTreeMap::values).flatten();
+        let band = runs.find_map(|run| {
+            let fact = run.subject.facts.iter().find(|fact| fact.name == CORE_TIMING)?;
+            fact.figure.as_ref()?.trust().bounds()
+        });
+        let Some((low, high)) = band else { continue };
+        let text = format!(
+            "{firmware}: limits are held against the model's cycles; of each 100 that the core \
+             works, a chip takes {} to {} (docs/accuracy.md)",
+            low.as_f64(),
+            high.as_f64()
+        );
+        out.push(Finding::new(Severity::Note, "core-timing", text));
+    }
+    out
 }
 
 /// Holds all budgets against their figures.

@@ -24,7 +24,7 @@ pub fn run(args: &Args, path: &Path, a: &Opened) -> anyhow::Result<()> {
     let (format, other) = capture::open(path, args.source.samplerate, args.source.max_edges)?;
     let file = input::file_name(path);
     let format = format.name().to_owned();
-    let b = Opened { file, format, capture: other, others: None, code: a.code };
+    let b = Opened { file, format, capture: other, others: None, run: None, code: a.code };
     let sides = [a, &b];
     let summaries = sides.map(|s| pins::summary(&s.capture, s.file.clone(), &s.format));
     let pairs = pairs(args, &a.capture, &b.capture)?;
@@ -60,12 +60,14 @@ fn alone(args: &Args, side: &Opened) -> Measurement {
         args.pins.is_empty() || args.pins.iter().any(|p| capture.channel(p).is_ok_and(|c| c == *at))
     };
     let each = moving.filter(wanted).map(|(at, _)| pins::statistics(capture, at, None));
-    pins::measurement(&PinsReport {
+    let mut measurement = pins::measurement(&PinsReport {
         capture: summary,
         pins: each.collect(),
         intervals: Vec::new(),
         notes: capture.notes.clone(),
-    })
+    });
+    side.run.iter().for_each(|run| run.add_to(&mut measurement));
+    measurement
 }
 
 /// `--pair` as two names.

@@ -10,6 +10,7 @@ mod avr;
 mod avr_bad_input;
 mod avr_parts;
 mod bad_input;
+mod bands;
 #[cfg(target_os = "linux")]
 mod bench;
 mod benchmarks;

@@ -1,5 +1,6 @@
 //! Chips that no board file describes, and names for what boards do not model.
 
+use super::waits::{self, load};
 use crate::common::figures::*;
 use crate::common::{prebuilt, root, strobe};
 
@@ -27,6 +28,22 @@ fn a_firmware_for_an_unlisted_chip_goes_as_far_as_its_registers_carry_it() {
         "{warnings}"
     );
     assert!(warnings.contains("USART1.BRR at 0x4001380c is read-only"), "{warnings}");
+}
+
+/// Registers that the SVD file has are the named chip's: that a board has devices there shows
+/// nothing.
+#[test]
+fn a_chip_that_is_named_is_not_advised_against() {
+    // ldr r0, =USART1; back: ldr r1, [r0, #0x1c]; cmp r1, #1; bne back; b .
+    let code = [load(0, 0), 0x69c1, 0x2901, 0xd1fc, 0xe7fe, 0x4770];
+    let functions = [("main", 0, 10), ("other", 10, 2)];
+    let elf = waits::at(0x0800_0000, &code, &functions, &[0x4001_3800]);
+    let until = ["--until", "200000c"];
+    let named = waits::run(&elf, &[&["--svd", &svd("part.svd")], &until[..]].concat());
+    let text = warnings(&named).concat();
+    assert!(text.contains("waits for a register that is not modelled"), "{text}");
+    assert!(text.contains("devices that the SVD file describes are not modelled"), "{text}");
+    assert!(!text.contains("--board"), "{text}");
 }
 
 #[test]

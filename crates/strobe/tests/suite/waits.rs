@@ -10,7 +10,7 @@ use crate::common::{figures, measured, prebuilt, strobe};
 const CODE: u32 = 0xc0;
 
 /// Stands for `ldr REGISTER, =POOL[N]`; there is no such instruction.
-const fn load(register: u16, n: u16) -> u16 {
+pub(super) const fn load(register: u16, n: u16) -> u16 {
     0xde00 | register << 4 | n
 }
 
@@ -22,12 +22,16 @@ fn arm(code: &[u16], other: u32, pool: &[u32]) -> Vec<u8> {
 }
 
 /// The same with functions by their names, first bytes and bytes, the second being the handler.
-fn with_functions(code: &[u16], functions: &[(&str, u32, u32)], pool: &[u32]) -> Vec<u8> {
+pub(super) fn with_functions(
+    code: &[u16],
+    functions: &[(&str, u32, u32)],
+    pool: &[u32],
+) -> Vec<u8> {
     at(0, code, functions, pool)
 }
 
 /// The same in flash from `base` on.
-fn at(base: u32, code: &[u16], functions: &[(&str, u32, u32)], pool: &[u32]) -> Vec<u8> {
+pub(super) fn at(base: u32, code: &[u16], functions: &[(&str, u32, u32)], pool: &[u32]) -> Vec<u8> {
     let first = base + CODE;
     let mut words = vec![first | 1; CODE as usize / 4];
     words[0] = 0x2000_1000;
@@ -53,7 +57,7 @@ fn at(base: u32, code: &[u16], functions: &[(&str, u32, u32)], pool: &[u32]) -> 
     elf.build()
 }
 
-fn run(elf: &[u8], arguments: &[&str]) -> Measurement {
+pub(super) fn run(elf: &[u8], arguments: &[&str]) -> Measurement {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("firmware.elf");
     std::fs::write(&path, elf).unwrap();
@@ -81,7 +85,7 @@ fn waits(measurement: &Measurement) -> Vec<(String, u64)> {
 const BOARD: [&str; 4] = ["--board", "cortex-m3", "--until", "100000c"];
 
 /// SysTick counts a variable every 1,000 cycles while `main` waits.
-fn ticking(wait: &[u16]) -> Vec<u8> {
+pub(super) fn ticking(wait: &[u16]) -> Vec<u8> {
     let mut code = vec![
         load(0, 0),
         load(1, 1), // SYST, 999

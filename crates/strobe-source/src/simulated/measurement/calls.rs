@@ -9,6 +9,10 @@ use super::spreads::hertz_since;
 use super::{Model, section};
 use strobe_model::number::counted;
 
+/// What holds of single calls where one run is all there is.
+pub const UNBOUNDED: &str =
+    "Cycles by the likely model; what bounds single calls have is not known.";
+
 /// Cycles per call, by function.
 pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
     if record.calls.is_empty() {
@@ -17,6 +21,7 @@ pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
     let hertz = hertz_since(record, record.window.begin.cycle);
     let one = |name: String, spread: &Spread| Distribution {
         hertz,
+        why: model.why.clone(),
         ..Distribution::exact(name, Unit::CYCLES, spread.clone())
     };
     let each = record.calls.iter().flat_map(|calls| {
@@ -33,7 +38,7 @@ pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
     let mut section = section("calls", title, content);
     section.notes = record.calls.iter().flat_map(notes).collect();
     if model.rules {
-        section.notes.push("Cycles by the likely model; single calls have no bounds.".to_owned());
+        section.notes.push(UNBOUNDED.to_owned());
     }
     Some(section)
 }

@@ -1,6 +1,8 @@
 //! Causes of cycles: what each is called, means and can be helped with, and the table of them.
 
-use strobe_model::measurement::{Cell, Column, Content, Kind, Measure, Part, Section, Table, Unit};
+use strobe_model::measurement::{
+    self, Cell, Column, Content, Kind, Measure, Number, Part, Section, Table, Unit,
+};
 use strobe_model::{Bounds, Cause, ModelledCause, Record, Trust};
 
 use super::Model;
@@ -135,9 +137,18 @@ pub(super) fn measures(record: &Record, model: &Model) -> Vec<Measure> {
             advice: waits.or_else(|| advice.map(str::to_owned)),
         };
         let why = modelled(record, cause).map(|modelled| modelled.why.clone());
+        let turns = || model.awaited.contains(&cause).then(|| super::waits::TURNS.to_owned());
+        let why = why.or_else(turns);
         out.push(measure(id(cause), cause.name(), why, Some(part)));
     }
     out
+}
+
+/// Cycles of which no bounds are known.
+fn unbounded(cycles: u64, why: &str) -> Cell {
+    let value = Number::from(cycles);
+    let trust = measurement::Trust::Modelled { low: value, high: value, why: Some(why.to_owned()) };
+    Cell::Figure { value: Some(value), trust }
 }
 
 /// Cycles by cause with their bounds; they add up to the footer.
@@ -158,6 +169,9 @@ pub(super) fn section(record: &Record, model: &Model) -> Option<Section> {
         let cell = match modelled {
             // How long the core sleeps depends on how long everything else took.
             None if cause == Cause::Asleep => model.cell(cycles),
+            // The sum of a wait is known, not what it is made of.
+            Some(m) if model.awaited.contains(&cause) => unbounded(cycles, &m.why),
+            None if model.awaited.contains(&cause) => model.cell(cycles),
             None => Cell::from(cycles),
             Some(m) if m.cycles.is_exact() => model.cell(cycles),
             Some(m) => {

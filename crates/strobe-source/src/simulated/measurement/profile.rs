@@ -55,7 +55,7 @@ impl Builder {
     fn profile(&mut self, record: &Record, model: &Model) -> (Profile, Vec<String>) {
         let profile = &record.profile;
         self.out.measures = causes::measures(record, model);
-        self.out.measures.extend(counts(record));
+        self.out.measures.extend(counts(record, model));
         self.out.files = profile.files.clone();
         self.out.functions = Functions {
             name: profile.functions.iter().map(|f| f.name.clone()).collect(),
@@ -209,25 +209,29 @@ impl Builder {
 }
 
 /// What is counted beside cycles. Executions have parts where some are idle.
-fn counts(record: &Record) -> Vec<Measure> {
-    let exact = |id: &str, title: &str, unit: Unit| {
+fn counts(record: &Record, model: &Model) -> Vec<Measure> {
+    let kind = match model.counts {
+        true => Kind::Modelled { why: super::waits::TURNS.to_owned() },
+        false => Kind::Exact,
+    };
+    let counted = |id: &str, title: &str, unit: Unit| {
         let (id, title) = (id.to_owned(), title.to_owned());
-        Measure { id, title, unit, kind: Kind::Exact, part: None }
+        Measure { id, title, unit, kind: kind.clone(), part: None }
     };
     let part = |id: &str, title: &str, idle: bool, meaning: &str| {
         let (letter, advice) = (None, None);
         let (of, meaning) = (EXECUTIONS.to_owned(), Some(meaning.to_owned()));
         let part = Some(Part { of, letter, idle, meaning, advice });
-        Measure { part, ..exact(id, title, Unit::INSTRUCTIONS) }
+        Measure { part, ..counted(id, title, Unit::INSTRUCTIONS) }
     };
-    let mut out = vec![exact(EXECUTIONS, "executions", Unit::INSTRUCTIONS)];
+    let mut out = vec![counted(EXECUTIONS, "executions", Unit::INSTRUCTIONS)];
     if record.profile.addresses.iter().any(|sample| sample.idle_count() > 0) {
         let idle = "Executed in empty loops that only an interrupt can leave.";
         out.push(part(BUSY_EXECUTIONS, "busy executions", false, "All other executions."));
         out.push(part(IDLE_EXECUTIONS, "idle executions", true, idle));
     }
-    out.push(exact(TAKEN, "changes of flow", Unit::COUNT));
-    out.push(exact(CALLS, "calls", Unit::COUNT));
+    out.push(counted(TAKEN, "changes of flow", Unit::COUNT));
+    out.push(counted(CALLS, "calls", Unit::COUNT));
     out
 }
 

@@ -13,12 +13,13 @@ pub(super) fn hertz_since(record: &Record, cycle: u64) -> Option<u64> {
 }
 
 fn distributions(
-    record: &Record,
+    (record, model): (&Record, &Model),
     (id, title): (&str, &str),
     spreads: impl Iterator<Item = (String, Spread)>,
 ) -> Option<Section> {
     let one = |(name, spread): (String, Spread)| Distribution {
         hertz: hertz_since(record, record.window.begin.cycle),
+        why: model.why.clone(),
         ..Distribution::exact(name, Unit::CYCLES, spread)
     };
     let present = spreads.filter(|(_, spread)| spread.count() > 0);
@@ -31,29 +32,30 @@ fn distributions(
 }
 
 /// From pending to the first instruction, by interrupt.
-pub(super) fn latencies(record: &Record) -> Option<Section> {
+pub(super) fn latencies(record: &Record, model: &Model) -> Option<Section> {
     let title = "interrupt latency: cycles from pending to the handler's first instruction";
     let all = record.exceptions.iter().map(|e| (e.name.clone(), e.latencies.clone()));
-    distributions(record, ("latencies", title), all)
+    distributions((record, model), ("latencies", title), all)
 }
 
 /// From wake-up to run, by thread.
-pub(super) fn wake_ups(record: &Record) -> Option<Section> {
+pub(super) fn wake_ups(record: &Record, model: &Model) -> Option<Section> {
     let title = "wake-up to run: cycles from what woke a thread up to its first instruction";
     let threads = record.scheduling.iter().flat_map(|scheduling| &scheduling.threads);
     let all = threads.map(|thread| (thread.name.clone(), thread.wake.spread.clone()));
-    distributions(record, ("wake-ups", title), all)
+    distributions((record, model), ("wake-ups", title), all)
 }
 
 /// Runs of threads and handlers.
-pub(super) fn durations(record: &Record) -> Option<Section> {
+pub(super) fn durations(record: &Record, model: &Model) -> Option<Section> {
     let title = "runs: cycles of threads from taking over to the next thread's, and of handlers \
                  with entry and exit; sleep counts, handlers in between do not";
     let threads = record.scheduling.iter().flat_map(|scheduling| &scheduling.threads);
     let threads = threads.map(|t| (format!("thread {}", t.name), t.durations.clone()));
     let handlers = record.exceptions.iter();
     let handlers = handlers.map(|e| (format!("handler {}", e.name), e.durations.clone()));
-    let mut section = distributions(record, ("durations", title), threads.chain(handlers))?;
+    let mut section =
+        distributions((record, model), ("durations", title), threads.chain(handlers))?;
     section.notes.push("Runs under way at the end count as far as they got.".to_owned());
     Some(section)
 }

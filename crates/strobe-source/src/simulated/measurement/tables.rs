@@ -33,8 +33,8 @@ pub(super) fn interrupts(record: &Record, model: &Model) -> Option<Section> {
         let some = |n: u64| (n > 0).then_some(n);
         let entered = e.count > 0;
         table.row([
-            e.count.into(),
-            some(e.tail_chained).into(),
+            model.times(e.count),
+            some(e.tail_chained).map(|n| model.times(n)).into(),
             model.cell(e.cycles),
             some(e.idle).map(|idle| model.cell(idle)).into(),
             model.mean(e.cycles, e.count),
@@ -42,7 +42,7 @@ pub(super) fn interrupts(record: &Record, model: &Model) -> Option<Section> {
             model.mean(e.latency_sum, e.count),
             entered.then(|| model.cell(e.latency_max)).into(),
             entered.then(|| model.cell(e.latency_max_at.nanoseconds)).into(),
-            e.lost.into(),
+            e.lost.map(|n| model.times(n)).into(),
             e.name.as_str().into(),
             handler(e),
             blocked_by(e),

@@ -1,9 +1,36 @@
 //! Busy waiting apart from work.
 
 use strobe_model::measurement::{Column, Content, Quantity, Section, Table, Unit};
-use strobe_model::{Bounds, Record};
+use strobe_model::{AddressSample, Bounds, Cause, Record, Trust};
 
-use super::{Model, section};
+use super::{Model, is_to_a_time, section};
+use crate::simulated::extremes;
+
+/// Why counts are those of one run.
+pub const TURNS: &str = "how often code runs depends on how long waits are, and is that of \
+                                this run; its bounds are not known";
+
+/// Whether how often code runs depends on what is modelled: where it waits for something with a
+/// time of its own, the number of turns; where waits for memories are modelled, what is done until
+/// a time, and where interrupts find it.
+pub(super) fn decide_counts(record: &Record) -> bool {
+    let Trust::Modelled { causes } = &record.trust else { return false };
+    let inexact = causes.iter().any(|one| !one.cycles.is_exact());
+    let interrupted = || record.exceptions.iter().any(|one| one.count > 0);
+    let outside = record.waits.iter().any(|wait| wait.outside);
+    inexact && outside || extremes::differ(record) && (is_to_a_time(record) || interrupted())
+}
+
+/// The causes that cycles of such waits have.
+pub(super) fn causes(record: &Record) -> Vec<Cause> {
+    let samples = &record.profile.addresses;
+    let waits = record.waits.iter().filter(|wait| wait.outside);
+    let inside: Vec<&AddressSample> = waits
+        .flat_map(|wait| samples.iter().filter(|at| wait.addresses.contains(&at.address)))
+        .collect();
+    let has = |cause: &Cause| inside.iter().any(|at| at.cycles[*cause] > 0);
+    Cause::ALL.into_iter().filter(|cause| *cause != Cause::Asleep).filter(has).collect()
+}
 
 /// Cycles of all waits.
 pub(super) fn cycles(record: &Record) -> Option<Bounds> {
@@ -40,7 +67,11 @@ pub(super) fn table(record: &Record, model: &Model) -> Option<Section> {
             false => model.bounded(wait.cycles, Unit::CYCLES).into(),
         };
         let (what, place) = (wait.waits_for.as_str(), wait.place.as_str());
-        table.row([cycles, wait.rounds.into(), what.into(), place.into()]);
+        let rounds = match wait.outside || is_to_a_time(record) {
+            true => model.times(wait.rounds),
+            false => wait.rounds.into(),
+        };
+        table.row([cycles, rounds, what.into(), place.into()]);
     }
     let title = "waiting: loops that do nothing but wait for something or count, without sleep; \
                  with functions that they call to look";

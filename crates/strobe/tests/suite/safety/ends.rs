@@ -59,6 +59,21 @@ fn signals_end_a_run_with_its_report() {
     }
 }
 
+/// Commands that make something else of a run than its profile: all state that it was stopped.
+#[test]
+fn every_report_of_a_run_that_was_stopped_states_it() {
+    let elf = prebuilt("x25519-c");
+    let run = ["--until", "exit", "--interpret"];
+    let stack: &[&str] = &["stack", &elf, "--run"];
+    for arguments in [stack, &["cycles", &elf, "main", "--run"], &["pins", &elf]] {
+        let ran = stopped(start(&[arguments, &run].concat()), "TERM");
+        assert_eq!(ran.code, 130, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stdout.contains("stopped by the user"), "{arguments:?}: {}", ran.stdout);
+        assert!(!ran.stdout.contains("Ctrl-C"), "{arguments:?}: {}", ran.stdout);
+        assert!(!ran.stdout.contains("the recording ends"), "{arguments:?}: {}", ran.stdout);
+    }
+}
+
 #[test]
 fn a_comparison_that_is_stopped_has_no_ratio() {
     let elf = prebuilt("x25519-c");

@@ -1,0 +1,102 @@
+//! What cycles of a core whose timing is inferred may be on a chip.
+
+use strobe_model::measurement::{CORE_TIMING, Fact, Number, Quantity, Trust, Unit};
+use strobe_model::{Bounds, Record, RunCycles};
+use strobe_sim::board::Board;
+use strobe_sim::cortexm::Residual;
+use strobe_sim::cortexm::timing::CoreKind;
+
+use super::is_to_a_time;
+
+/// What published figures are off, for this core on this board.
+fn residual(core: &str, board: &str) -> Option<Residual> {
+    let residual = CoreKind::named(core)?.residual()?;
+    Some(if Board::is_bare(board) { residual.of_any_part() } else { residual })
+}
+
+/// The band of every cycle that the core works, as all reports have it: a hundred cycles of the
+/// model on a chip. Nothing of a core that follows its manual.
+pub fn core_timing(core: &str, board: &str) -> Option<Fact> {
+    let Residual { less, more, .. } = residual(core, board)?;
+    let percent = |mille: u32| Number::from(f64::from(mille) / 10.0);
+    let (low, high) = (percent(1000 - less.min(1000)), percent(1000 + more));
+    let trust = Trust::Modelled { low, high, why: on_chips(core, board) };
+    let figure = Quantity::new(Some(100u64.into()), Unit::PERCENT, trust).ok()?;
+    Some(Fact { text: Some(OF_EACH.to_owned()), ..Fact::figure(CORE_TIMING, figure) })
+}
+
+const OF_EACH: &str = "cycles of work on a chip, of those here";
+
+/// The cycles of a run with what the timing model of the core may be off, where there is such a
+/// model.
+pub(super) fn cycles(record: &Record) -> Option<Quantity> {
+    let (core, board) = (&record.subject.core, &record.subject.board);
+    let (residual, all) = (residual(core, board)?, record.totals.cycles);
+    let band = match is_to_a_time(record) {
+        true => residual.in_a_time(all, &spans(record)),
+        false => residual.around(all, work(record)),
+    };
+    Some(Quantity::modelled(band, Unit::CYCLES, on_chips(core, board)))
+}
+
+/// The cycles of a function in a run with the same; where it waits for something is not known of
+/// it.
+pub fn of_run(core: &str, board: &str, run: &RunCycles, busy: Bounds) -> Option<Quantity> {
+    let band = residual(core, board)?.around(busy, busy);
+    (run.count > 0).then(|| Quantity::modelled(band, Unit::CYCLES, on_chips(core, board)))
+}
+
+/// Cycles that are the core's own: not asleep, and in no loop that something outside ends.
+fn work(record: &Record) -> Bounds {
+    let busy = record.busy().0;
+    let waits = record.waits.iter().filter(|wait| wait.outside);
+    let waits = waits.fold(Bounds::default(), |sum, wait| sum + wait.cycles);
+    Bounds {
+        low: busy.low.saturating_sub(waits.high),
+        likely: busy.likely.saturating_sub(waits.likely),
+        high: busy.high.saturating_sub(waits.low),
+    }
+}
+
+/// How many cycles the run had at each clock.
+fn spans(record: &Record) -> Vec<(u64, u32)> {
+    let clock = &record.subject.clock;
+    let ends = clock.iter().skip(1).map(|next| next.cycle).chain([record.coverage.run_cycles]);
+    let length =
+        |(span, end): (&strobe_model::ClockSpan, u64)| (end.saturating_sub(span.cycle), span.hz);
+    clock.iter().zip(ends).map(length).collect()
+}
+
+/// The same band in a sentence, for tables whose cycles are the model's.
+pub fn of_rows(core: &str, board: &str) -> Option<String> {
+    let Residual { less, more, .. } = residual(core, board)?;
+    let percent = |mille: u32| format!("{}.{} %", mille / 10, mille % 10);
+    Some(format!(
+        "cycles are the model's; what the core works may take {} less to {} more on a chip",
+        percent(less),
+        percent(more)
+    ))
+}
+
+/// How well the timing of a core is known, where it is inferred.
+pub fn on_chips(core: &str, board: &str) -> Option<String> {
+    let Residual { figures, median, less, more, more_with_waits } =
+        CoreKind::named(core)?.residual()?;
+    let percent = |mille: u32| format!("{}.{} %", mille / 10, mille % 10);
+    let mut text = format!(
+        "The timing of the {core} is inferred: {figures} published figures of real parts without \
+         wait states are up to {} less or {} more than the model's, half of them within {}; a \
+         function's cycles may be as far off",
+        percent(less),
+        percent(more),
+        percent(median)
+    );
+    if Board::is_bare(board) {
+        text += &format!(
+            ". Where RAM makes the core wait, as SRAM2 of STM32F2 and F4 does, they are up to {} \
+             more than those of this bare core",
+            percent(more_with_waits)
+        );
+    }
+    Some(text)
+}
