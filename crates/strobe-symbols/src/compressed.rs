@@ -41,7 +41,7 @@ pub(crate) fn unpacked(elf: &Elf<'_>, warnings: &mut Warnings) -> Option<Vec<u8>
     let mut refused: Vec<(&'static str, Vec<&Section<'_>>)> = Vec::new();
     for (index, section) in elf.sections.iter().enumerate() {
         let is_old = section.name.starts_with(OLD_NAME);
-        if !is_old && !(section.has(SHF_COMPRESSED) && section.name.starts_with(".debug_")) {
+        if !(is_old || section.has(SHF_COMPRESSED) && section.name.starts_with(".debug_")) {
             continue;
         }
         let bytes = match contents(section, room) {
