@@ -55,4 +55,4 @@ pub use scheduling::*;
 pub use trace_settings::*;
 pub use traced::*;
 pub use tree::NodeSum;
-pub use waits::Wait;
+pub use waits::{Until, Wait};

@@ -13,12 +13,22 @@ pub struct Wait {
     pub addresses: Range<u32>,
     /// What it waits for, as far as its instructions show.
     pub waits_for: String,
-    /// Whether only something outside of the core ends it (a flag, a tick, a variable that a
-    /// handler sets), so that its time is that one's and not the core's own. Of a loop that counts
-    /// as well nobody knows which of the two has ended it.
-    pub outside: bool,
+    /// What ends it.
+    pub until: Until,
     /// Turns, or calls of the function.
     pub rounds: u64,
     /// Cycles that are not idle already, with those of functions that it calls to look.
     pub cycles: Bounds,
+}
+
+/// What ends a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// Only something outside of the core (a flag, a tick, a variable that a handler sets): its
+    /// time is that one's and not the core's own.
+    Outside,
+    /// The loop itself, that has counted: its time is the core's own.
+    Counted,
+    /// One of the two, and nobody knows which: a flag with a timeout that is counted.
+    Either,
 }

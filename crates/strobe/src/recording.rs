@@ -128,13 +128,23 @@ fn simulate(source: &Source) -> anyhow::Result<Opened> {
     let name = choice.board.name().to_owned();
     let mut pins = Pins::new(&name, source.max_edges);
     let (path, setup, from) = (&source.file, &source.setup, source.trigger.clone());
-    let mut others = [(), ()].map(|()| Alone(Pins::new(&name, source.max_edges)));
+    let mut others = others(&name, source);
     let done = simulate::record(path, &firmware, &choice, setup, from, &mut pins, &mut others)?;
     let end = exit::code_for(&done.record);
     let mut opened = opened(source, format!("simulated on {name}"), pins, &done.record, end)?;
-    let [low, high] = others.map(|one| one.0.capture);
-    opened.others = done.others.and(low.zip(high)).map(<[Capture; 2]>::from);
+    opened.others = done.others.and(both(others));
     Ok(opened)
+}
+
+/// Who records the pins in the low and in the high model.
+fn others(board: &str, source: &Source) -> [Alone; 2] {
+    [(), ()].map(|()| Alone(Pins::new(board, source.max_edges)))
+}
+
+/// The captures of both, if both have one.
+fn both(others: [Alone; 2]) -> Option<[Capture; 2]> {
+    let [low, high] = others.map(|one| one.0.capture);
+    low.zip(high).map(<[Capture; 2]>::from)
 }
 
 fn simulate_rig(source: &Source) -> anyhow::Result<Opened> {
@@ -145,10 +155,13 @@ fn simulate_rig(source: &Source) -> anyhow::Result<Opened> {
     let rig = Rig::load(&source.file, chip, &source.load, setup)?;
     let mut pins = Pins::new(rig.board().name(), source.max_edges);
     let settings = simulate::recording(setup, source.trigger.clone())?;
-    let ran = rig.simulate(setup, &settings, Some(&mut pins))?;
+    let mut others = others(rig.board().name(), source);
+    let ran = rig.simulate(setup, &settings, Some(&mut pins), Some(&mut others))?;
     let format = format!("chip {}, simulated", rig.members[rig.chosen].name);
-    let code = rig::code_for(&ran);
-    opened(source, format, pins, &ran[rig.chosen].record, code)
+    let (code, chosen) = (rig::code_for(&ran), &ran[rig.chosen]);
+    let mut opened = opened(source, format, pins, &chosen.record, code)?;
+    opened.others = chosen.others.as_ref().and(both(others));
+    Ok(opened)
 }
 
 fn opened(

@@ -1,23 +1,20 @@
 //! Rigs: several chips in one simulation, with wires between them and parts beside them, as a file
 //! describes them.
 
+mod simulate;
+
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use serde::Deserialize;
-use strobe_model::measurement::Measurement;
-use strobe_model::{EndReason, Record, Warning};
 use strobe_sim::board::{Board, PartEntry};
-use strobe_source::simulated::rig::{self as simulated, Chip, Pin, Wire};
-use strobe_source::simulated::{
-    self as source, HeapSettings, Heaps, Host, Joined, Limit, Recorder, Settings,
-};
+use strobe_source::simulated::rig::{Pin, Wire};
+use strobe_source::simulated::{Joined, Limit};
 use strobe_symbols::Firmware;
 
+pub use self::simulate::{Ran, code_for};
 use crate::files::{self, Kind};
-use crate::gallery::Gallery;
-use crate::simulate::{self, PathFor, Setup};
-use crate::{board, ending, exit, host, input, interrupt};
+use crate::simulate::{self as simulation, PathFor, Setup};
+use crate::{board, exit, input};
 
 /// A rig file.
 #[derive(Deserialize)]
@@ -112,25 +109,10 @@ pub struct Rig {
     alone: bool,
 }
 
-/// A chip's run.
-pub struct Ran {
-    /// What was measured.
-    pub record: Record,
-    /// What became of its heaps, if that was asked for.
-    pub heaps: Option<Heaps>,
-}
-
 impl Rig {
     /// The chips that are reported, by their place among all.
     pub fn reported(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.members.len()).filter(|i| *i == self.chosen || !self.alone)
-    }
-
-    /// What was measured of the chips that are reported, each a part.
-    pub fn measurement(&self, ran: &[Ran]) -> Measurement {
-        let chips = self.reported().map(|i| (self.members[i].name.clone(), &ran[i].record));
-        let chips: Vec<_> = chips.collect();
-        source::rig_measurement(&self.name, &chips, &self.joined())
     }
 
     /// What joins the chips.
@@ -153,10 +135,6 @@ impl Rig {
         setup: &Setup,
     ) -> anyhow::Result<Rig> {
         let shown = path.display();
-        if setup.world.repeats() {
-            let text = "--bounds runs: a rig is not run again, its bounds are carried along";
-            return Err(exit::usage(text));
-        }
         let text = files::text(path, &Kind::RIG)?;
         let wrong = |problem: String| {
             exit::data(format!("rig file {shown}: {}", problem.trim_end().replace('\n', "\n  ")))
@@ -165,7 +143,7 @@ impl Rig {
         let base = path.parent().unwrap_or(Path::new(""));
         let members = members(&file, base, (load, setup), &wrong)?;
         let wires = wires(&file).map_err(&wrong)?;
-        let delay = match simulate::limit(&file.wire_delay) {
+        let delay = match simulation::limit(&file.wire_delay) {
             Some(Limit::Nanoseconds(ns)) if (2..=1_000_000_000).contains(&ns) => ns,
             _ => return Err(wrong("wire_delay: a time from 2ns to 1s".to_owned())),
         };
@@ -181,87 +159,6 @@ impl Rig {
     pub fn board(&self) -> &Board {
         &self.members[self.chosen].board
     }
-
-    /// Why a chip's heaps cannot be watched, if they are to be: an error if those of no chip can.
-    fn without_heaps(&self, asked: Option<&HeapSettings>) -> anyhow::Result<Vec<Option<String>>> {
-        let Some(asked) = asked else { return Ok(vec![None; self.members.len()]) };
-        let own = asked.allocators.as_ref();
-        let why = |member: &Member| source::allocators(&member.firmware, own).err();
-        let all: Vec<Option<String>> = self.members.iter().map(why).collect();
-        if self.reported().any(|i| all[i].is_none()) {
-            return Ok(all);
-        }
-        let name = &self.members[self.chosen].name;
-        let why = all[self.chosen].as_deref().unwrap_or_default();
-        Err(exit::data(match self.alone {
-            true => format!("chip {name}: {why}"),
-            false => format!("no chip of the rig has a heap; chip {name}: {why}"),
-        }))
-    }
-
-    /// Runs all chips, the chosen one with these settings and whoever records its pins, and returns
-    /// what was measured of each. Heaps are watched on all chips that are reported.
-    pub fn simulate(
-        &self,
-        setup: &Setup,
-        asked: &Settings,
-        mut recorder: Option<&mut dyn Recorder>,
-    ) -> anyhow::Result<Vec<Ran>> {
-        let without_heaps = self.without_heaps(asked.heap.as_ref())?;
-        let watched: Vec<usize> = self.reported().filter(|i| without_heaps[*i].is_none()).collect();
-        let asked = &ending::patient(asked, self.members.iter().map(|member| &member.firmware));
-        let mut chips = Vec::new();
-        let mut hosts = Vec::new();
-        for (i, member) in self.members.iter().enumerate() {
-            let (settings, host) = if i == self.chosen {
-                let host = setup.host()?.with_hidden_serial().with_recorder(recorder.take());
-                (asked.clone(), host)
-            } else {
-                let quiet = host::Terminal::new(true, Vec::new(), Vec::new());
-                (simulate::elsewhere(asked), quiet)
-            };
-            let heap = asked.heap.clone().filter(|_| watched.contains(&i));
-            let settings = Settings { media: member.media(&asked.media), heap, ..settings };
-            let (name, board) = (member.name.clone(), member.board.clone());
-            chips.push(Chip { name, firmware: &member.firmware, board, settings });
-            let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
-            hosts.push(host.with_gallery(gallery));
-        }
-        let interrupted = interrupt::on_interrupt();
-        let mut ends: Vec<&mut dyn Host> = hosts.iter_mut().map(|h| h as &mut dyn Host).collect();
-        let outcomes = simulated::run(&chips, &self.wires, self.delay, &mut ends, &interrupted);
-        let galleries = hosts.iter_mut().filter_map(host::Terminal::finish).collect();
-        let outcomes = outcomes.map_err(|e| {
-            let text = match e.error {
-                source::Error::Wires(_) => format!("rig file {}: {e}", self.path.display()),
-                _ => e.to_string(),
-            };
-            simulate::explain_as(e.error, text)
-        })?;
-        let pictures = Gallery::finish(galleries)?;
-        let mut ran = Vec::new();
-        for ((i, member), outcome) in self.members.iter().enumerate().zip(outcomes) {
-            let source::Outcome { mut record, heaps, .. } = outcome;
-            record.subject.file = input::file_name(&member.path);
-            if i == self.chosen {
-                simulate::complete(&mut record, &hosts[i], pictures);
-            }
-            let unwatched = without_heaps[i].as_ref();
-            record.warnings.extend(unwatched.map(|why| Warning::new("no-allocator", why)));
-            ran.push(Ran { record, heaps });
-        }
-        Ok(ran)
-    }
-}
-
-/// The exit code for how a rig ended: that of the chip that ended first, or that of what was asked
-/// for and never reached.
-pub fn code_for(ran: &[Ran]) -> ExitCode {
-    let mut ended = ran.iter().map(|ran| &ran.record);
-    let first = ended.find(|r| !matches!(r.window.end_reason, EndReason::OtherChip { .. }));
-    let code = first.map_or(ExitCode::SUCCESS, exit::code_for);
-    let missed = ran.iter().map(|ran| &ran.record).find(|record| !record.unreached.is_empty());
-    if code == ExitCode::SUCCESS { missed.map_or(code, exit::code_for) } else { code }
 }
 
 /// Refuses a rig file where a firmware is expected.

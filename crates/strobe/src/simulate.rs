@@ -7,7 +7,7 @@ mod world;
 
 use std::path::Path;
 
-use strobe_model::{EndReason, Warning};
+use strobe_model::{EndReason, Record, Warning};
 use strobe_source::simulated::trace;
 use strobe_source::simulated::{
     self, HeapSettings, Host, Quiet, Recorder, Settings, TimelineSettings,
@@ -147,14 +147,19 @@ impl<'a, H> Outputs<'a, '_, H> {
     }
 }
 
-/// Whether a run is done again in the low and the high model.
-fn wants_others(setup: &Setup, host: &host::Terminal, outcome: &simulated::Outcome) -> bool {
+/// Whether a run is done again in the low and the high model: of one chip, or of those of a rig.
+pub fn wants_others(setup: &Setup, host: &host::Terminal, outcomes: &[simulated::Outcome]) -> bool {
+    let instructions = outcomes.iter().map(|outcome| outcome.instructions);
     let wanted = match setup.world.bounds {
         Some(from) => from == BoundsFrom::Runs,
-        None => outcome.instructions <= SHORT,
+        None => instructions.sum::<u64>() <= SHORT,
     };
-    let interrupted = outcome.record.window.end_reason == EndReason::Interrupted;
-    wanted && !interrupted && host.is_repeatable() && simulated::extremes::differ(&outcome.record)
+    let mut records = outcomes.iter().map(|outcome| &outcome.record);
+    let interrupted = |record: &Record| record.window.end_reason == EndReason::Interrupted;
+    wanted
+        && host.is_repeatable()
+        && !records.clone().any(interrupted)
+        && records.any(simulated::extremes::differ)
 }
 
 fn carry_out<H: Host + Send>(
@@ -174,7 +179,8 @@ fn carry_out<H: Host + Send>(
     let galleries = terminal.finish().into_iter().collect();
     let outcome = result.map_err(explain)?;
     let pictures = Gallery::finish(galleries)?;
-    let others = outputs.others.filter(|_| wants_others(setup, &terminal, &outcome));
+    let others =
+        outputs.others.filter(|_| wants_others(setup, &terminal, std::slice::from_ref(&outcome)));
     let others = others.and_then(|hosts| {
         let (board, likely) = (&choice.board, &outcome.record);
         simulated::extremes::run(firmware, board, settings, likely, hosts, &interrupted)

@@ -14,8 +14,9 @@ use strobe_sim::pace::Model;
 use strobe_symbols::Firmware;
 
 use super::measurement::{TURNS, UNBOUNDED};
+use super::rig::{self, Chip, Layout};
 use super::settings::{Limit, Settings};
-use super::{Host, Outcome};
+use super::{Host, Quiet};
 
 /// Why figures differ between the runs.
 const WHY: &str = "waits are modelled: bounds are those of a run with the least of each and of one \
@@ -54,21 +55,58 @@ pub fn run<H: Host + Send>(
     hosts: &mut [H; 2],
     interrupted: &AtomicBool,
 ) -> Option<[Record; 2]> {
-    let settings = Settings { heap: None, timeline: None, ..settings.clone() };
-    let settings = bounded(settings, likely);
-    let one = |model: Model, host: &mut H| {
+    let settings = beside(settings, likely);
+    side_by_side(hosts, |model, host| {
         let settings = Settings { model, ..settings.clone() };
         let outcome = super::run(firmware, board, &settings, host, interrupted).ok()?;
-        Some(outcome).filter(|outcome| same_end(likely, &outcome.record))
-    };
+        Some(outcome.record).filter(|record| same_end(likely, record))
+    })
+}
+
+/// The same of a rig: all its chips in the low model, and all in the high one. `likely` are the
+/// chips' records, in their order. The chip `at` has the hosts; of the others nothing is seen.
+pub fn run_rig<H: Host + Send>(
+    layout: Layout,
+    likely: &[&Record],
+    (at, hosts): (usize, &mut [H; 2]),
+    interrupted: &AtomicBool,
+) -> Option<[Vec<Record>; 2]> {
+    side_by_side(hosts, |model, host| {
+        let chips = layout.chips.iter().zip(likely).map(|(chip, likely)| {
+            let settings = Settings { model, ..beside(&chip.settings, likely) };
+            chip.with_settings(settings)
+        });
+        let chips: Vec<Chip> = chips.collect();
+        let mut quiet: Vec<Quiet> = chips.iter().map(|_| Quiet).collect();
+        let mut ends: Vec<&mut dyn Host> = Vec::new();
+        ends.extend(quiet.iter_mut().map(|host| host as &mut dyn Host));
+        ends[at] = host;
+        let layout = Layout { chips: &chips, wires: layout.wires, delay: layout.delay };
+        let outcomes = rig::run(layout, &mut ends, interrupted).ok()?;
+        let records: Vec<Record> = outcomes.into_iter().map(|outcome| outcome.record).collect();
+        let same = records.iter().zip(likely).all(|(one, likely)| same_end(likely, one));
+        same.then_some(records)
+    })
+}
+
+/// The low and the high model at the same time, each with its host.
+fn side_by_side<H: Send, T: Send>(
+    hosts: &mut [H; 2],
+    one: impl Fn(Model, &mut H) -> Option<T> + Sync,
+) -> Option<[T; 2]> {
     let [of_low, of_high] = hosts;
     let (low, high) = std::thread::scope(|scope| {
         let low = scope.spawn(|| one(Model::Low, of_low));
         let high = one(Model::High, of_high);
         (low.join().ok().flatten(), high)
     });
-    let record = |outcome: Outcome| outcome.record;
-    Some([low.map(record)?, high.map(record)?])
+    Some([low?, high?])
+}
+
+/// The settings of a run beside the likely one: without what only that is asked for, and with an
+/// end where it takes another way.
+fn beside(settings: &Settings, likely: &Record) -> Settings {
+    bounded(Settings { heap: None, timeline: None, ..settings.clone() }, likely)
 }
 
 /// The settings with an end, for a run that takes another way than the likely one.

@@ -27,6 +27,14 @@ pub struct Chip<'a> {
     pub settings: Settings,
 }
 
+impl<'a> Chip<'a> {
+    /// The same chip with something else wanted of its run.
+    pub(super) fn with_settings(&self, settings: Settings) -> Chip<'a> {
+        let (name, board) = (self.name.clone(), self.board.clone());
+        Chip { name, firmware: self.firmware, board, settings }
+    }
+}
+
 /// A pin of a chip, by its place among the chips.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
@@ -43,6 +51,17 @@ pub struct Wire {
     pub from: Pin,
     /// Where it ends; no other wire may end there.
     pub to: Pin,
+}
+
+/// What a rig is made of.
+#[derive(Clone, Copy)]
+pub struct Layout<'a> {
+    /// The chips; the run ends with the first that does.
+    pub chips: &'a [Chip<'a>],
+    /// What joins their pins.
+    pub wires: &'a [Wire],
+    /// What each wire takes, in nanoseconds, at least 2.
+    pub delay: u64,
 }
 
 /// An error with the chip that it is about.
@@ -62,17 +81,16 @@ const CABLE: &str = "wires";
 const LOOKS_PER_SECOND: u64 = 64;
 
 /// Runs all chips to the end of the first and returns what was measured of each. `hosts` are the
-/// chips' hosts, in their order; `delay` is what each wire takes, in nanoseconds, at least 2.
+/// chips' hosts, in their order.
 ///
 /// # Errors
 /// When the run cannot start; how it ended is in the records.
 pub fn run(
-    chips: &[Chip],
-    wires: &[Wire],
-    delay: u64,
+    layout: Layout,
     hosts: &mut [&mut dyn Host],
     interrupted: &AtomicBool,
 ) -> Result<Vec<Outcome>, RigError> {
+    let Layout { chips, wires, delay } = layout;
     let mut rig = Rig::new(chips, wires, delay.max(2), hosts)?;
     let ends = rig.drive(hosts, interrupted);
     let mut outcomes = Vec::new();

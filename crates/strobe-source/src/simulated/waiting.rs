@@ -14,7 +14,7 @@ mod reader;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use strobe_model::{AddressSample, Bounds, Cause, Wait};
+use strobe_model::{AddressSample, Bounds, Cause, Until, Wait};
 use strobe_sim::bus::Bus;
 use strobe_symbols::{Firmware, Instruction, Machine};
 
@@ -62,7 +62,7 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
             place: names.describe(range.start).swap_remove(0),
             addresses: range.clone(),
             waits_for: "what --idle names".to_owned(),
-            outside: false,
+            until: Until::Either,
             rounds,
             cycles,
         });
@@ -79,13 +79,17 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
                 cycles += callee::cycles(names, &waits, called, sites);
             }
         }
-        let outside = !waits.sources.is_empty() && !waits.counts;
+        let until = match (waits.sources.is_empty(), waits.counts) {
+            (true, _) => Until::Counted,
+            (false, true) => Until::Either,
+            (false, false) => Until::Outside,
+        };
         let sources = seen(firmware, bus, waits, &code);
         out.push(Wait {
             place: names.describe(start).swap_remove(0),
             addresses: start..code.last().map_or(start, |last| last.end),
             waits_for: what(firmware, bus, &sources),
-            outside,
+            until,
             rounds,
             cycles,
         });

@@ -293,10 +293,11 @@ fn a_fault_is_a_finding_with_its_evidence() {
 #[test]
 fn a_rig_has_its_chips_as_parts() {
     let chips = ["blink", "threads"].map(|name| run(name, "stm32f070cb", &for_ms(2)));
-    let named = [("a".to_owned(), &chips[0]), ("b".to_owned(), &chips[1])];
+    let parts = chips.each_ref().map(simulated::measurement);
+    let named = ["a", "b"].map(str::to_owned).into_iter().zip(parts).collect();
     let wire = ["a", "PB8", "b", "PB9"].map(str::to_owned);
     let joined = Joined { wires: vec![wire], delay_nanoseconds: 1000 };
-    let rig = simulated::rig_measurement("pair", &named, &joined);
+    let rig = simulated::rig_measurement("pair", named, &joined);
     rig.check().expect("it holds together");
     let parts: Vec<&str> = rig.parts.iter().map(|part| part.name.as_str()).collect();
     assert_eq!(parts, ["a", "b"]);

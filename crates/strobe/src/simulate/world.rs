@@ -73,7 +73,7 @@ pub struct World {
     /// Where the bounds of modelled figures are from: `runs`, two further runs with the least and
     /// the most of each wait; or `carried`, worked out beside the one run, which takes no time but
     /// is less sure where code waits for something. By default runs, up to 400 million
-    /// instructions; carried where somebody types, for rigs and for benchmarks.
+    /// instructions; carried where somebody types, and for benchmarks.
     #[arg(long, value_name = "FROM", value_enum)]
     pub(super) bounds: Option<BoundsFrom>,
     /// Do not show what the firmware prints.
@@ -89,11 +89,6 @@ pub struct World {
 }
 
 impl World {
-    /// Whether two further runs were asked for.
-    pub fn repeats(&self) -> bool {
-        self.bounds == Some(BoundsFrom::Runs)
-    }
-
     /// Whether bytes are sent to serial devices.
     pub fn has_serial_input(&self) -> bool {
         !self.uart_input.is_empty()

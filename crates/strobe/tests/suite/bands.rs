@@ -142,6 +142,15 @@ fn how_often_a_wait_goes_round_is_not_exact() {
     assert_eq!(ran.total("instructions").map(|total| total.trust()), Some(&Trust::Exact));
 }
 
+/// movs r4, #0; back: ldr r3, [r2]; cmp r3, #50; beq done; subs r4, #1; bne back; done:
+#[test]
+fn how_often_a_wait_with_a_counted_timeout_goes_round_is_not_exact() {
+    let wait = [0x2400, 0x6813, 0x2b32, 0xd001, 0x3c01, 0xd1fa];
+    let ran = ran(&ticking(&wait), "0xdc");
+    let rounds = &figures::column(&ran, "waiting", "rounds")[0];
+    assert!(matches!(rounds, Cell::Figure { trust, .. } if is_about(trust)), "{rounds:?}");
+}
+
 fn ran_counting() -> Measurement {
     ran(&counting(), "0xc6")
 }

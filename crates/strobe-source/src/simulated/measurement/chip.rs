@@ -1,7 +1,7 @@
 //! What cycles of a core whose timing is inferred may be on a chip.
 
 use strobe_model::measurement::{CORE_TIMING, Fact, Number, Quantity, Trust, Unit};
-use strobe_model::{Bounds, Record, RunCycles};
+use strobe_model::{Bounds, Record, RunCycles, Until};
 use strobe_sim::board::Board;
 use strobe_sim::cortexm::Residual;
 use strobe_sim::cortexm::timing::CoreKind;
@@ -49,7 +49,7 @@ pub fn of_run(core: &str, board: &str, run: &RunCycles, busy: Bounds) -> Option<
 /// Cycles that are the core's own: not asleep, and in no loop that something outside ends.
 fn work(record: &Record) -> Bounds {
     let busy = record.busy().0;
-    let waits = record.waits.iter().filter(|wait| wait.outside);
+    let waits = record.waits.iter().filter(|wait| wait.until == Until::Outside);
     let waits = waits.fold(Bounds::default(), |sum, wait| sum + wait.cycles);
     Bounds {
         low: busy.low.saturating_sub(waits.high),

@@ -1,12 +1,11 @@
 //! Several chips in one measurement: each is a part, and a table has the wires between them.
 
-use strobe_model::Record;
 use strobe_model::measurement::{
     Column, Content, Ended, Fact, Instrument, Measurement, NamedPart, Quantity, Subject, Table,
     Unit, Window,
 };
 
-use super::{measurement, section};
+use super::section;
 
 /// What joins the chips of a rig.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,13 +17,10 @@ pub struct Joined {
 }
 
 /// The measurement of a rig of that name: its chips' by name, in their order.
-pub fn rig(name: &str, chips: &[(String, &Record)], joined: &Joined) -> Measurement {
-    let part = |(name, record): &(String, &Record)| NamedPart {
-        name: name.clone(),
-        measurement: measurement(record),
-    };
-    let parts: Vec<NamedPart> = chips.iter().map(part).collect();
-    let names: Vec<&str> = chips.iter().map(|(name, _)| name.as_str()).collect();
+pub fn rig(name: &str, chips: Vec<(String, Measurement)>, joined: &Joined) -> Measurement {
+    let part = |(name, measurement)| NamedPart { name, measurement };
+    let parts: Vec<NamedPart> = chips.into_iter().map(part).collect();
+    let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
     let delay = Quantity::exact(joined.delay_nanoseconds, Unit::NANOSECONDS);
     let subject = Subject {
         kind: "rig".to_owned(),

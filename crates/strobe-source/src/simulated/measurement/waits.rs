@@ -1,7 +1,7 @@
 //! Busy waiting apart from work.
 
 use strobe_model::measurement::{Column, Content, Quantity, Section, Table, Unit};
-use strobe_model::{AddressSample, Bounds, Cause, Record, Trust};
+use strobe_model::{AddressSample, Bounds, Cause, Record, Trust, Until, Wait};
 
 use super::{Model, is_to_a_time, section};
 use crate::simulated::extremes;
@@ -17,14 +17,19 @@ pub(super) fn decide_counts(record: &Record) -> bool {
     let Trust::Modelled { causes } = &record.trust else { return false };
     let inexact = causes.iter().any(|one| !one.cycles.is_exact());
     let interrupted = || record.exceptions.iter().any(|one| one.count > 0);
-    let outside = record.waits.iter().any(|wait| wait.outside);
-    inexact && outside || extremes::differ(record) && (is_to_a_time(record) || interrupted())
+    let open = record.waits.iter().any(is_open);
+    inexact && open || extremes::differ(record) && (is_to_a_time(record) || interrupted())
+}
+
+/// Whether something with a time of its own may decide how often a loop goes round.
+fn is_open(wait: &Wait) -> bool {
+    wait.until != Until::Counted
 }
 
 /// The causes that cycles of such waits have.
 pub(super) fn causes(record: &Record) -> Vec<Cause> {
     let samples = &record.profile.addresses;
-    let waits = record.waits.iter().filter(|wait| wait.outside);
+    let waits = record.waits.iter().filter(|wait| is_open(wait));
     let inside: Vec<&AddressSample> = waits
         .flat_map(|wait| samples.iter().filter(|at| wait.addresses.contains(&at.address)))
         .collect();
@@ -67,7 +72,7 @@ pub(super) fn table(record: &Record, model: &Model) -> Option<Section> {
             false => model.bounded(wait.cycles, Unit::CYCLES).into(),
         };
         let (what, place) = (wait.waits_for.as_str(), wait.place.as_str());
-        let rounds = match wait.outside || is_to_a_time(record) {
+        let rounds = match is_open(wait) || is_to_a_time(record) {
             true => model.times(wait.rounds),
             false => wait.rounds.into(),
         };
