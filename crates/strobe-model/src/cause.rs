@@ -58,6 +58,21 @@ impl Cause {
             Cause::Asleep => "asleep or idle",
         }
     }
+
+    /// Its name for programs, which is also that in JSON.
+    pub fn id(self) -> &'static str {
+        match self {
+            Cause::Execute => "execute",
+            Cause::Refill => "refill",
+            Cause::LoadStore => "load-store",
+            Cause::FetchWait => "fetch-wait",
+            Cause::DataWait => "data-wait",
+            Cause::Contention => "contention",
+            Cause::ExceptionEntry => "exception-entry",
+            Cause::ExceptionExit => "exception-exit",
+            Cause::Asleep => "asleep",
+        }
+    }
 }
 
 /// Cycles summed by cause. In JSON an object by cause, without those that are zero.

@@ -7,21 +7,6 @@ use strobe_model::{Bounds, Cause, CyclesReport, RunCycles};
 
 use super::measurement::WHY;
 
-/// A cause's name for programs.
-pub(super) fn id(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Execute => "execute",
-        Cause::Refill => "refill",
-        Cause::LoadStore => "load-store",
-        Cause::FetchWait => "fetch-wait",
-        Cause::DataWait => "data-wait",
-        Cause::Contention => "contention",
-        Cause::ExceptionEntry => "exception-entry",
-        Cause::ExceptionExit => "exception-exit",
-        Cause::Asleep => "asleep",
-    }
-}
-
 /// Cycles of a run, without those asleep.
 pub(super) fn cycles(run: &RunCycles) -> Quantity {
     Quantity::modelled(busy(run), Unit::CYCLES, Some(WHY.to_owned()))
@@ -51,7 +36,7 @@ fn measures(report: &CyclesReport) -> Vec<Measure> {
             meaning: None,
             advice: None,
         };
-        let measure = measure(id(cause), cause.name(), Unit::CYCLES, modelled());
+        let measure = measure(cause.id(), cause.name(), Unit::CYCLES, modelled());
         measures.push(Measure { part: Some(part), ..measure });
     }
     measures.push(measure("executions", "executions", Unit::INSTRUCTIONS, Kind::Exact));
@@ -92,7 +77,7 @@ pub(super) fn profile(report: &CyclesReport) -> Option<Profile> {
         ..column("cycles", &|run| run.cycles.likely)
     }];
     for cause in Cause::ALL.into_iter().filter(|c| profile.measure(id(*c)).is_some()) {
-        values.push(column(id(cause), &|run| run.by_cause[cause]));
+        values.push(column(cause.id(), &|run| run.by_cause[cause]));
     }
     values.push(column("executions", &|run| run.count));
     values.push(column("taken", &|run| run.jumped));

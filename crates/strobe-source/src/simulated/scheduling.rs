@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use strobe_model::{
-    ExceptionStatistics, Extreme, Latency, Overview, OverviewLane, Scheduling, Segment, Start,
+    ExceptionStatistics, Extreme, Latency, Overview, OverviewLane, Scheduling, Segment,
     ThreadStatistics, Timeline, Who, WorstLatency,
 };
 use strobe_sim::bus::Bus;
@@ -74,7 +74,7 @@ fn timeline(firmware: &Firmware, bus: &Bus, log: &Log) -> Timeline {
     });
     let segment = |segment: &schedule::Segment| Segment {
         who: who(segment.who),
-        start: start(segment.start),
+        start: segment.start,
         begin: moment(bus, segment.begin),
         end: moment(bus, segment.end),
         idle: segment.asleep,
@@ -102,16 +102,6 @@ pub(super) fn who(who: schedule::Who) -> Who {
     match who {
         schedule::Who::Thread(thread) => Who::Thread(thread),
         schedule::Who::Handler(exception) => Who::Interrupt(exception),
-    }
-}
-
-fn start(start: schedule::Start) -> Start {
-    match start {
-        schedule::Start::Window => Start::Window,
-        schedule::Start::Reset => Start::Reset,
-        schedule::Start::Entered { latency, chained } => Start::Entered { latency, chained },
-        schedule::Start::Resumed => Start::Resumed,
-        schedule::Start::Switched { by_itself, waited } => Start::Switched { by_itself, waited },
     }
 }
 

@@ -10,21 +10,6 @@ use super::Model;
 /// The measure whose parts the causes are.
 pub(super) const CYCLES: &str = "cycles";
 
-/// A cause as a measure is called, which is also its name in JSON.
-pub(super) fn id(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Execute => "execute",
-        Cause::Refill => "refill",
-        Cause::LoadStore => "load-store",
-        Cause::FetchWait => "fetch-wait",
-        Cause::DataWait => "data-wait",
-        Cause::Contention => "contention",
-        Cause::ExceptionEntry => "exception-entry",
-        Cause::ExceptionExit => "exception-exit",
-        Cause::Asleep => "asleep",
-    }
-}
-
 fn letter(cause: Cause) -> char {
     match cause {
         Cause::Execute => 'E',
@@ -139,7 +124,7 @@ pub(super) fn measures(record: &Record, model: &Model) -> Vec<Measure> {
         let why = modelled(record, cause).map(|modelled| modelled.why.clone());
         let turns = || model.awaited.contains(&cause).then(|| super::waits::TURNS.to_owned());
         let why = why.or_else(turns);
-        out.push(measure(id(cause), cause.name(), why, Some(part)));
+        out.push(measure(cause.id(), cause.name(), why, Some(part)));
     }
     out
 }
@@ -178,7 +163,7 @@ pub(super) fn section(record: &Record, model: &Model) -> Option<Section> {
                 super::Quantity::modelled(m.cycles, Unit::CYCLES, Some(m.why.clone())).into()
             }
         };
-        table.row([cell, letter(cause).to_string().into(), cause.name().into(), id(cause).into()]);
+        table.row([cell, letter(cause).to_string().into(), cause.name().into(), cause.id().into()]);
     }
     let all = record.totals.cycles;
     let all = if all.likely == total { all } else { Bounds::exact(total) };

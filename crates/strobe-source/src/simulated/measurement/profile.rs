@@ -199,7 +199,7 @@ impl Builder {
         put(CYCLES, kept.iter().map(|node| value(node.self_cycles)).collect());
         if kept.iter().all(|node| node.self_idle.is_some_and(|idle| idle <= node.self_cycles)) {
             let idle = kept.iter().map(|node| value(node.self_idle.unwrap_or(0)));
-            put(causes::id(Cause::Asleep), idle.collect());
+            put(Cause::Asleep.id(), idle.collect());
         }
         put(EXECUTIONS, kept.iter().map(|node| value(node.self_instructions)).collect());
         put(CALLS, kept.iter().map(|node| value(node.calls)).collect());
@@ -254,7 +254,7 @@ fn samples_of(leaves: &[Leaf]) -> Samples {
     }
     let mut all = vec![cycles];
     let causes = Cause::ALL.into_iter();
-    all.extend(causes.map(|cause| values(causes::id(cause), &|leaf| leaf.cycles[cause])));
+    all.extend(causes.map(|cause| values(cause.id(), &|leaf| leaf.cycles[cause])));
     all.push(values(EXECUTIONS, &|leaf| leaf.count));
     if leaves.iter().any(|leaf| leaf.idle > 0) {
         all.push(values(BUSY_EXECUTIONS, &|leaf| leaf.count - leaf.idle));

@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+pub use strobe_model::Start;
+
 use super::overview::Overview;
 use super::{Extreme, Who};
 use crate::kernel::bus::Bus;
@@ -14,31 +16,6 @@ use crate::kernel::observe::threads::Thread;
 
 /// Segments kept.
 const CAPACITY: usize = 1 << 16;
-
-/// How somebody came to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
-    /// The measuring window began, or ended and began again.
-    Window,
-    /// The core was reset.
-    Reset,
-    /// An exception was taken.
-    Entered {
-        /// Cycles since it became pending.
-        latency: u64,
-        /// Straight from another handler.
-        chained: bool,
-    },
-    /// The handler that had interrupted it has ended.
-    Resumed,
-    /// It took over from another thread.
-    Switched {
-        /// That one had asked for it.
-        by_itself: bool,
-        /// Cycles since it was woken up, if it was and that is known.
-        waited: Option<u64>,
-    },
-}
 
 /// Somebody runs without a break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
