@@ -345,4 +345,5 @@ fn what_is_wide_scrolls_by_itself_and_is_printed_whole() {
     let (screen, print) = html.split_once("@media print{").expect("rules for printers");
     assert!(screen.contains(".wide{overflow-x:auto}"), "{screen}");
     assert!(print.contains(".wide{overflow:visible}"), "{print}");
+    assert!(print.contains("details::details-content{"), "nobody opens them on paper: {print}");
 }
