@@ -5,8 +5,8 @@
 //! the models are different ones, the band of each is a part of what is not known of a figure.
 
 use strobe_model::measurement::{
-    CORE_TIMING, Cell, CellKind, Content, Distribution, Kind, Measurement, Number, ON_A_CHIP,
-    Profile, Quantity, Samples, Spread, Table, Trust, Unit, Values,
+    CORE_TIMING, Cell, CellKind, Content, Distribution, Kind, Measure, Measurement, Number,
+    ON_A_CHIP, Quantity, Spread, Table, Trust, Unit, Window,
 };
 
 use crate::envelope::is_moment;
@@ -56,6 +56,23 @@ impl Band {
         };
         let (low, high) = (end(low, low.floor()), end(high, high.ceil()));
         Trust::Modelled { low, high, why: Some(self.why.clone()) }
+    }
+
+    /// The ends of a sum, of which so much is work. They are those of the whole sum: what one place
+    /// has less in a model, another one has more, so that a band of each place would be too wide.
+    pub(crate) fn ends(&self, (low, high): (i64, i64), work: i64) -> (i64, i64) {
+        let work = work.max(0) as f64;
+        let least = low as f64 - self.less * work.min(low as f64);
+        let most = high as f64 + self.more * work;
+        ((least.floor() as i64).min(low), (most.ceil() as i64).max(high))
+    }
+
+    /// How a measure is known that the band holds for.
+    pub(crate) fn kind(&self, own: &Kind) -> Kind {
+        match own {
+            Kind::Exact => Kind::Modelled { why: self.why.clone() },
+            own => own.clone(),
+        }
     }
 
     /// How far a figure can be trusted if all of it is work.
@@ -127,53 +144,30 @@ impl Band {
         (own.low, own.high) = (Some(low), Some(high));
         own.why.get_or_insert_with(|| self.why.clone());
     }
-
-    fn profile(&self, profile: &mut Profile) {
-        let timed = profile.measures.iter().filter(|measure| {
-            let is_idle = measure.part.as_ref().is_some_and(|part| part.idle);
-            measure.unit == Unit::CYCLES && !is_idle
-        });
-        let timed: Vec<String> = timed.map(|measure| measure.id.clone()).collect();
-        for id in &timed {
-            let idle = profile.parts(id).filter(|(_, part)| part.idle);
-            let idle: Vec<String> = idle.map(|(measure, _)| measure.id.clone()).collect();
-            self.samples(&mut profile.leaves, id, &idle);
-            self.samples(&mut profile.chains, id, &idle);
-        }
-        for measure in profile.measures.iter_mut().filter(|measure| timed.contains(&measure.id)) {
-            if measure.kind == Kind::Exact {
-                measure.kind = Kind::Modelled { why: self.why.clone() };
-            }
-        }
-    }
-
-    /// Gives the values of a measure their ends. What is less than a cycle goes on to the next
-    /// sample, so that sums are as near as single values.
-    fn samples(&self, samples: &mut Samples, id: &str, idle: &[String]) {
-        let waited = |at: usize| -> i64 {
-            let values = idle.iter().filter_map(|id| samples.of(id)?.values.get(at).copied());
-            values.fold(0, i64::saturating_add)
-        };
-        let Some(values) = samples.of(id) else { return };
-        let (mut low, mut high) = (Vec::new(), Vec::new());
-        let (mut below, mut above) = (0.0, 0.0);
-        for (at, value) in values.values.iter().enumerate() {
-            let ends = values.bounds(at).unwrap_or((*value, *value));
-            let work = |of: i64| of.saturating_sub(waited(at)).max(0) as f64;
-            let (before_low, before_high) = (f64::floor(below), f64::ceil(above));
-            below += ends.0 as f64 - self.less * work(ends.0);
-            above += ends.1 as f64 + self.more * work(ends.1);
-            low.push(((f64::floor(below) - before_low) as i64).min(*value));
-            high.push(((f64::ceil(above) - before_high) as i64).max(*value));
-        }
-        let of = |values: &&mut Values| values.measure == id;
-        if let Some(values) = samples.values.iter_mut().find(of) {
-            (values.low, values.high) = (low, high);
-        }
-    }
 }
 
-/// A measurement with the band in each figure that it holds for.
+/// Whether a band holds for a measure of a profile.
+pub(crate) fn is_work(measure: &Measure) -> bool {
+    measure.unit == Unit::CYCLES && !measure.part.as_ref().is_some_and(|part| part.idle)
+}
+
+/// The ends of all of a measure, where a headline figure has the same.
+pub(crate) fn ends_of_total(of: &Measurement, measure: &Measure, value: i64) -> Option<(i64, i64)> {
+    let total = of.total(&measure.id).filter(|total| *total.unit() == measure.unit)?;
+    let own = total.value().filter(|own| *own == Number::from(value))?;
+    let (low, high) = total.trust().bounds().unwrap_or((own, own));
+    Some((low.as_f64() as i64, high.as_f64() as i64))
+}
+
+/// Whether something stopped a run at a time or after cycles, which it takes whatever its code
+/// takes.
+fn is_stopped(window: &Window) -> bool {
+    let is_limit = ["limit", "default-limit"].contains(&window.ended.kind.as_str());
+    is_limit && window.entries.is_none()
+}
+
+/// A measurement with the band in each figure that it holds for. Profiles have it when their places
+/// have been added up.
 pub(crate) fn widened(measurement: &Measurement, band: &Band) -> Measurement {
     let mut out = measurement.clone();
     let on_a_chip = measurement.total(ON_A_CHIP).cloned();
@@ -188,17 +182,16 @@ pub(crate) fn widened(measurement: &Measurement, band: &Band) -> Measurement {
         }
     }
     let is_known = |chip: &Quantity| *chip.trust() == Trust::Exact;
-    if !on_a_chip.as_ref().is_some_and(is_known) {
+    if !on_a_chip.as_ref().is_some_and(is_known) && !is_stopped(&out.window) {
         band.quantity(&mut out.window.duration);
     }
     for section in &mut out.sections {
         match &mut section.content {
-            Content::Profile(profile) => band.profile(profile),
             Content::Table(table) => band.table(table),
             Content::Distributions(all) => {
                 all.distributions.iter_mut().for_each(|one| band.distribution(one));
             }
-            Content::Timeline(_) | Content::Text(_) => {}
+            Content::Profile(_) | Content::Timeline(_) | Content::Text(_) => {}
         }
     }
     out

@@ -36,7 +36,7 @@ use strobe_model::measurement::{
     Quantity, Section, Settings, Severity, Subject, Table, Total, Unit, Window,
 };
 
-use crate::bands;
+use crate::bands::{self, Band};
 use certain::Repeated;
 use difference::Figure;
 
@@ -88,10 +88,11 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
     let window = Window::untimed("each side has a window of its own", Ended::default());
     let mut compared = Measurement::new(subject, instrument, window);
     differing(&mut compared, a, b, repeated.is_set());
-    let [a, b] = with_bands(&mut compared, [a, b]);
+    let [(a, of_a), (b, of_b)] = with_bands(&mut compared, [a, b]);
+    let bands = [of_a.as_ref(), of_b.as_ref()];
     let (a, b) = (&*a, &*b);
     let a = &*roots::as_in_b(&mut compared, a, b);
-    let found = functions::push(&mut compared, a, b, repeated);
+    let found = functions::push(&mut compared, [a, b], bands, repeated);
     // Only then instructions.
     let is_code = |section: &Section| section.id.contains("-instructions-");
     let all = std::mem::take(&mut compared.sections);
@@ -102,7 +103,7 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
     let mut others = distributions::push(&mut compared, a, b);
     if found.is_empty() {
         // Where there are functions, they say what tables would.
-        others.extend(shares::push(&mut compared, a, b));
+        others.extend(shares::push(&mut compared, [a, b], bands));
         others.extend(differing);
     } else {
         let is_same = |row: &functions::Row| row.difference() == 0;
@@ -348,17 +349,18 @@ fn shares_model(a: &Measurement, b: &Measurement) -> bool {
         && same(|side| side.subject.board.as_deref())
 }
 
-/// Both sides, where they do not share a timing model with what that of each may be off.
+/// Both sides, where they do not share a timing model with what that of each may be off; profiles
+/// without it.
 fn with_bands<'m>(
     compared: &mut Measurement,
     sides: [&'m Measurement; 2],
-) -> [Cow<'m, Measurement>; 2] {
+) -> [(Cow<'m, Measurement>, Option<Band>); 2] {
     let bands = sides.map(bands::band);
     if shares_model(sides[0], sides[1]) {
         let text = "both rest on one timing model of the core: what that is off, they share, and \
                     the differences are without it";
         compared.findings.push(Finding::new(Severity::Note, "shared-model", text));
-        return sides.map(Cow::Borrowed);
+        return sides.map(|side| (Cow::Borrowed(side), None));
     }
     if bands.iter().any(Option::is_some) {
         let text = "the two do not rest on one timing model of a core and its memory: what that of \
@@ -367,8 +369,8 @@ fn with_bands<'m>(
     }
     let [of_a, of_b] = bands;
     [(sides[0], of_a), (sides[1], of_b)].map(|(side, band)| match band {
-        Some(band) => Cow::Owned(bands::widened(side, &band)),
-        None => Cow::Borrowed(side),
+        Some(band) => (Cow::Owned(bands::widened(side, &band)), Some(band)),
+        None => (Cow::Borrowed(side), None),
     })
 }
 

@@ -17,6 +17,7 @@ use strobe_model::measurement::{
     Cell, CellKind, Column, Content, Measurement, Number, Quantity, Section, Table, Trust, Unit,
 };
 
+use crate::evidence;
 use crate::naming::what;
 
 /// Gives the figures of `likely` the bounds that it has with the two `others`, where they differ
@@ -40,6 +41,7 @@ pub fn enclose(likely: &mut Measurement, others: [&Measurement; 2], why: &str) {
         let [Some(low), Some(high)] = others.map(|m| m.part(&part.name)) else { continue };
         enclose(&mut part.measurement, [low, high], why);
     }
+    evidence::follow_causes(likely);
 }
 
 fn enclose_section(section: &mut Section, [low, high]: [&Section; 2], why: &str) {

@@ -5,7 +5,7 @@ use strobe_model::measurement::{
     Quantity, Table, Trust, Unit,
 };
 
-use crate::bands;
+use crate::{bands, evidence};
 
 use super::{Amount, By, Spot, named, only, rows};
 
@@ -35,6 +35,7 @@ pub fn restricted(measurement: &Measurement, name: &str) -> Option<Measurement> 
             _ => section.title = format!("whole run: {}", section.title),
         }
     }
+    evidence::follow_causes(&mut part);
     Some(part)
 }
 

@@ -8,17 +8,45 @@ use strobe_model::measurement::{
 use super::{Missing, Scale, Statistic, blame};
 use crate::attribution::{Amount, By, rows};
 
-/// The clocks of the measured time.
-pub(super) fn clocks(measurement: &Measurement) -> Option<(f64, f64)> {
+/// The clocks of the measured time, the slowest first, each with its cycles.
+fn spans(measurement: &Measurement) -> Vec<(f64, f64)> {
     let spans = &measurement.subject.clock;
-    let (begin, end) = (measurement.window.begin.cycle, measurement.window.end.cycle);
-    let within = spans.iter().enumerate().filter(|(i, span)| {
+    let begin = measurement.window.begin.cycle.unwrap_or(0);
+    let end = measurement.window.end.cycle.unwrap_or(u64::MAX).max(1);
+    let within = spans.iter().enumerate().filter_map(|(i, span)| {
         let next = spans.get(i + 1).map_or(u64::MAX, |next| next.cycle);
-        next > begin.unwrap_or(0) && span.cycle < end.unwrap_or(u64::MAX).max(1)
+        let is_within = next > begin && span.cycle < end && span.hz > 0;
+        let cycles = next.min(end).saturating_sub(span.cycle.max(begin));
+        is_within.then(|| (f64::from(span.hz), cycles as f64))
     });
-    let hz: Vec<f64> = within.map(|(_, span)| f64::from(span.hz)).filter(|hz| *hz > 0.0).collect();
-    let low = hz.iter().copied().reduce(f64::min)?;
-    Some((low, hz.iter().copied().reduce(f64::max)?))
+    let mut within: Vec<(f64, f64)> = within.collect();
+    within.sort_by(|a, b| a.0.total_cmp(&b.0));
+    within
+}
+
+/// The slowest and the fastest clock of the measured time.
+pub(super) fn clocks(measurement: &Measurement) -> Option<(f64, f64)> {
+    let spans = spans(measurement);
+    Some((spans.first()?.0, spans.last()?.0))
+}
+
+/// The clock of so many cycles, on average, if they are as slow as they can be: of slow ones there
+/// are no more than the measured time has.
+pub(super) fn slowest(measurement: &Measurement, cycles: &Quantity) -> Option<f64> {
+    if *cycles.unit() != Unit::CYCLES {
+        return None;
+    }
+    let most = cycles.trust().bounds().map(|(_, high)| high).or(cycles.value())?.as_f64();
+    let spans = spans(measurement);
+    let (fast, slow) = spans.split_last()?;
+    let (mut left, mut seconds) = (most, 0.0);
+    for (hz, length) in slow {
+        let here = left.min(*length);
+        seconds += here / hz;
+        left -= here;
+    }
+    seconds += left / fast.0;
+    (seconds > 0.0).then(|| most / seconds)
 }
 
 pub(super) fn section<'a>(measurement: &'a Measurement, id: &str) -> Result<&'a Section, Missing> {

@@ -4,7 +4,7 @@ use strobe_model::measurement::{Cell, Content, Measurement, Number, Quantity, Sp
 
 use super::lookup::{
     STATISTICS, below, cell, clocks, distribution, function, lost_share, rate, section, share,
-    statistic,
+    slowest, statistic,
 };
 
 /// A figure.
@@ -103,7 +103,8 @@ pub enum Statistic {
 pub struct Figure {
     /// The figure.
     pub quantity: Quantity,
-    /// Clocks, the slowest and the fastest, by which cycles are times.
+    /// Clocks by which cycles are times: the slowest that so many can have had on average, and the
+    /// fastest.
     pub hertz: Option<(f64, f64)>,
 }
 
@@ -264,6 +265,9 @@ impl Selector {
                 share(measurement.total("idle"), measurement.total("cycles"), "idle time")
             }
         };
+        let slowest = slowest(measurement, &quantity);
+        let hertz =
+            hertz.map(|(slow, fast)| (slowest.map_or(slow, |own| own.max(slow).min(fast)), fast));
         Ok(Figure { quantity, hertz })
     }
 }

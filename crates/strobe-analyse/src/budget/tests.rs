@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use strobe_model::Bounds;
-use strobe_model::measurement::{Number, Quantity, Trust, Unit};
+use strobe_model::measurement::{
+    ClockSpan, Ended, Instrument, Measurement, Number, Quantity, Subject, Trust, Unit, Window,
+};
 
 use super::*;
 
@@ -67,6 +69,30 @@ fn cycles_are_times_by_the_slowest_and_the_fastest_clock() {
     assert_eq!(verdict(cycles(), None, Some("100 us")), Verdict::Exceeded);
     assert_eq!(verdict(cycles(), None, Some("64 KiB")), Verdict::Broken);
     assert_eq!(verdict(cycles(), None, Some("8000")), Verdict::Broken, "a unit is missing");
+}
+
+/// A run that begins at 8 MHz and goes on at 48 has 8,000 slow cycles, however many are fast.
+#[test]
+fn no_more_cycles_are_slow_than_the_run_had() {
+    let clock = [(0, 8_000_000), (8_000, 48_000_000)];
+    let clock = clock.map(|(cycle, hz)| ClockSpan { cycle, hz }).to_vec();
+    let window = Window::untimed("made up", Ended::default());
+    let subject = Subject { clock, ..Subject::default() };
+    let mut run = Measurement::new(subject, Instrument::default(), window);
+    run.window.end.cycle = Some(56_000);
+    run.push_total("cycles", "cycles", Quantity::exact(56_000u64, Unit::CYCLES));
+    run.push_total("few", "few", Quantity::exact(4_000u64, Unit::CYCLES));
+    let verdict = |id: &str, most: &str| {
+        let found = Selector::Total(id.to_owned()).find(&run).unwrap();
+        judge(&found, &limits(None, Some(most)), None).verdict
+    };
+    // At most a millisecond of slow ones and one of fast ones, at least 56,000 fast ones.
+    assert_eq!(verdict("cycles", "2.1 ms"), Verdict::Held);
+    assert_eq!(verdict("cycles", "1.9 ms"), Verdict::Undecided);
+    assert_eq!(verdict("cycles", "1.1 ms"), Verdict::Exceeded);
+    // Few of them may all be slow.
+    assert_eq!(verdict("few", "510 us"), Verdict::Held);
+    assert_eq!(verdict("few", "490 us"), Verdict::Undecided);
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn by_name(
     as_share: bool,
 ) -> Option<BTreeMap<String, f64>> {
     let Content::Profile(profile) = &run.section(section)?.content else { return None };
-    let side = Side::new(run, profile, measure, true);
+    let side = Side::new(run, profile, measure, true, None);
     let all = if as_share { side.all.max(1) as f64 } else { 1.0 };
     let mut sums = BTreeMap::new();
     for group in &side.groups {

@@ -13,6 +13,7 @@ use super::groups::{Group, NOWHERE, Side};
 use super::matching::{How, Marks, Match, matches};
 use super::sum::Sum;
 use super::{amount, explain, instructions, kebab, places, words};
+use crate::bands::{self, Band};
 
 /// The part of a function's sequences of instructions that another one in another file has as well
 /// if it is the same.
@@ -67,8 +68,8 @@ impl Row {
 /// have.
 pub(super) fn push(
     compared: &mut Measurement,
-    a: &Measurement,
-    b: &Measurement,
+    [a, b]: [&Measurement; 2],
+    bands: [Option<&Band>; 2],
     repeated: &certain::Repeated,
 ) -> Vec<Found> {
     let mut all = Vec::new();
@@ -89,8 +90,10 @@ pub(super) fn push(
         if let Some((measure, _)) = first.filter(|(a, b)| a.unit == b.unit) {
             // A file that one side does not know distinguishes nothing.
             let by_name = ![of_a, of_b].into_iter().all(|profile| Side::knows_files(profile));
-            let mut sides =
-                [Side::new(a, of_a, measure, by_name), Side::new(b, of_b, measure, by_name)];
+            let mut sides = [
+                Side::new(a, of_a, measure, by_name, bands[0]),
+                Side::new(b, of_b, measure, by_name, bands[1]),
+            ];
             for side in &mut sides {
                 (side.one_model, side.other_models) = (one_model, other_models);
             }
@@ -104,14 +107,16 @@ pub(super) fn push(
             if are_known {
                 explain::push(compared, &section.id, &sides, &found, measure);
             }
-            places::push(compared, &section.id, [of_a, of_b], measure, one_model);
+            let banded = [(&**of_a, bands[0]), (&**of_b, bands[1])];
+            places::push(compared, &section.id, banded, measure, one_model);
             if are_known {
                 instructions::push(compared, &section.id, &sides, &found, measure);
                 amount::note(compared, &found);
             }
             all.push(found);
         }
-        measures(compared, &section.id, [of_a, of_b], windows, one_model);
+        let banded = [(a, &**of_a, bands[0]), (b, &**of_b, bands[1])];
+        measures(compared, &section.id, banded, windows, one_model);
     }
     all
 }
@@ -348,12 +353,7 @@ pub(super) fn three_by_model([a, b]: [Figure; 2], one_model: bool) -> [Cell; 3] 
 
 /// What is idle, and everything: the sum of the rows and of what is idle.
 fn footer(table: &mut Table, sides: &[Side; 2]) {
-    let whole = |side: &Side| {
-        let mut sum = Sum::default();
-        side.groups.iter().for_each(|group| sum.add(group.own));
-        sum.add(side.idle);
-        sum.figure(&side.kind, side.all)
-    };
+    let whole = |side: &Side| side.whole.figure(&side.kind, side.all);
     let idle = sides.each_ref().map(|side| match side.idle.is_exact() {
         true => Figure::exact(side.idle.value),
         false => side.idle.figure(&side.kind, side.all),
@@ -372,17 +372,17 @@ fn footer(table: &mut Table, sides: &[Side; 2]) {
 fn measures(
     compared: &mut Measurement,
     id: &str,
-    profiles: [&Profile; 2],
+    sides: [(&Measurement, &Profile, Option<&Band>); 2],
     windows: [u64; 2],
     one_model: bool,
 ) {
-    let both = profiles[0].measures.iter().filter_map(|measure| {
-        let there = profiles[1].measure(&measure.id)?;
+    let both = sides[0].1.measures.iter().filter_map(|measure| {
+        let there = sides[1].1.measure(&measure.id)?;
         (there.unit == measure.unit).then_some((measure, there))
     });
     let mut tables: Vec<(Unit, [Table; 2])> = Vec::new();
     for (of_a, of_b) in both {
-        let figures = whole(profiles[0], of_a).zip(whole(profiles[1], of_b));
+        let figures = whole(sides[0], of_a).zip(whole(sides[1], of_b));
         let nothing = |figure: &Figure| figure.value.is_none_or(|value| value.as_f64() == 0.0);
         let Some((a, b)) = figures.filter(|(a, b)| !(nothing(a) && nothing(b))) else { continue };
         let known = tables.iter().position(|(unit, _)| *unit == of_a.unit);
@@ -408,13 +408,27 @@ fn measures(
 }
 
 /// All of a measure.
-fn whole(profile: &Profile, measure: &Measure) -> Option<Figure> {
+fn whole(
+    (of, profile, band): (&Measurement, &Profile, Option<&Band>),
+    measure: &Measure,
+) -> Option<Figure> {
     let samples = [&profile.leaves, &profile.chains];
     let samples = samples.into_iter().find(|s| s.of(&measure.id).is_some())?;
-    let each = (0..samples.len()).filter_map(|n| Sum::of(samples, &measure.id, &[], n));
-    let mut sum = Sum::default();
-    each.for_each(|(value, _)| sum.add(value));
-    Some(sum.figure(&measure.kind, sum.value))
+    let all = |id: &str| {
+        let mut sum = Sum::default();
+        let each = (0..samples.len()).filter_map(|n| Sum::of(samples, id, &[], n));
+        each.for_each(|(value, _)| sum.add(value));
+        sum
+    };
+    let sum = all(&measure.id);
+    let Some(band) = band.filter(|_| bands::is_work(measure)) else {
+        return Some(sum.figure(&measure.kind, sum.value));
+    };
+    let mut idle = Sum::default();
+    let parts = profile.parts(&measure.id).filter(|(_, part)| part.idle);
+    parts.for_each(|(part, _)| idle.add(all(&part.id)));
+    let banded = sum.whole(idle, band, (of, measure));
+    Some(banded.figure(&band.kind(&measure.kind), sum.value))
 }
 
 /// A sentence of what became of functions that are not the same in both; nothing of those that are.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strobe_model::measurement::{Cell, Kind, Measure, Measurement, Profile, Samples};
 
 use super::sum::Sum;
+use crate::bands::{self, Band};
 
 /// What code without a function is called.
 pub(super) const NOWHERE: &str = "(no function)";
@@ -58,6 +59,8 @@ pub(super) struct Side<'m> {
     pub(super) has_executions: bool,
     pub(super) idle: Sum,
     pub(super) all: i64,
+    /// The same with its ends, which are not those of the groups added up.
+    pub(super) whole: Sum,
     pub(super) kind: Kind,
     /// Both sides rest on one model of one board, whose error they share.
     pub(super) one_model: bool,
@@ -68,12 +71,14 @@ pub(super) struct Side<'m> {
 }
 
 impl<'m> Side<'m> {
-    /// Files distinguish functions of one name, unless `by_name` alone is wanted.
+    /// Files distinguish functions of one name, unless `by_name` alone is wanted. Sums are as far
+    /// off as a timing model may be, if one is given.
     pub(super) fn new(
         measurement: &Measurement,
         profile: &'m Profile,
         measure: &Measure,
         by_name: bool,
+        band: Option<&Band>,
     ) -> Side<'m> {
         let kind = profile.measure(&measure.id).map_or(Kind::Exact, |m| m.kind.clone());
         let mut side = Side {
@@ -85,6 +90,7 @@ impl<'m> Side<'m> {
             has_executions: profile.leaves.of("executions").is_some(),
             idle: Sum::default(),
             all: 0,
+            whole: Sum::default(),
             kind,
             one_model: false,
             other_models: false,
@@ -92,6 +98,11 @@ impl<'m> Side<'m> {
         };
         side.group(by_name);
         side.add_up(measure);
+        side.whole = side.idle;
+        side.groups.iter().for_each(|group| side.whole.add(group.own));
+        if let Some(band) = band.filter(|_| bands::is_work(measure)) {
+            side.widen(band, measurement, measure);
+        }
         side.find_places();
         side.read_code(measurement, measure);
         side
@@ -165,6 +176,16 @@ impl<'m> Side<'m> {
                 self.own(&profile.chains, measure, &parts, (sample, chain.first().copied()));
             }
             self.chain(measure, &idle, sample, &chain);
+        }
+    }
+
+    /// Adds what a timing model may be off, when everything has been added up.
+    fn widen(&mut self, band: &Band, measurement: &Measurement, measure: &Measure) {
+        self.kind = band.kind(&self.kind);
+        self.whole = self.whole.whole(self.idle, band, (measurement, measure));
+        for group in &mut self.groups {
+            group.own = group.own.widened(Sum::default(), band);
+            group.inclusive = group.inclusive.widened(Sum::default(), band);
         }
     }
 

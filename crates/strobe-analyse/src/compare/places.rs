@@ -11,15 +11,20 @@ use super::functions::three_by_model;
 use super::lines;
 use super::sum::Sum;
 use crate::attribution::{By, rows};
+use crate::bands::{self, Band};
+
+/// A profile, and what its timing model may be off.
+type Banded<'m> = (&'m Profile, Option<&'m Band>);
 
 /// Adds the files and the lines that both profiles know.
 pub(super) fn push(
     compared: &mut Measurement,
     section: &str,
-    profiles: [&Profile; 2],
+    sides: [Banded<'_>; 2],
     measure: &Measure,
     one_model: bool,
 ) {
+    let profiles = sides.map(|(profile, _)| profile);
     match profiles.map(|profile| profile.files.is_empty()) {
         [true, false] => no_files(compared, "a"),
         [false, true] => no_files(compared, "b"),
@@ -35,7 +40,7 @@ pub(super) fn push(
             By::Line => lines::moved(profiles[0], profiles[1]),
             _ => BTreeMap::new(),
         };
-        if let Some(table) = table(profiles, measure, (&by, what), &moved, one_model) {
+        if let Some(table) = table(sides, measure, (&by, what), &moved, one_model) {
             let title = format!("{id}: {}", measure.title);
             let added = compared.push(&format!("{section}-{id}"), title, Content::Table(table));
             if !moved.is_empty() {
@@ -58,19 +63,21 @@ fn no_files(compared: &mut Measurement, side: &str) {
 
 /// Nothing unless both know files and something differs.
 fn table(
-    profiles: [&Profile; 2],
+    sides: [Banded<'_>; 2],
     measure: &Measure,
     (by, what): (&By, &str),
     moved: &BTreeMap<String, String>,
     one_model: bool,
 ) -> Option<Table> {
-    if profiles.iter().any(|profile| profile.files.is_empty()) {
+    if sides.iter().any(|(profile, _)| profile.files.is_empty()) {
         return None;
     }
-    let mut sides: Vec<(BTreeMap<String, Sum>, i64, Kind)> = Vec::new();
-    for (side, profile) in profiles.into_iter().enumerate() {
+    let mut both: Vec<(BTreeMap<String, Sum>, i64, Kind)> = Vec::new();
+    for (side, (profile, band)) in sides.into_iter().enumerate() {
         let flat = rows(profile, &measure.id, by)?;
-        let kind = profile.measure(&measure.id)?.kind.clone();
+        let own = profile.measure(&measure.id)?;
+        let band = band.filter(|_| bands::is_work(own));
+        let kind = band.map_or_else(|| own.kind.clone(), |band| band.kind(&own.kind));
         let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
         for row in &flat.rows {
             let busy = row.sums.busy();
@@ -78,9 +85,12 @@ fn table(
             let sum = Sum { value: busy.value, low: busy.low, high: busy.high };
             sums.entry(name.clone()).or_default().add(sum);
         }
-        sides.push((sums, flat.total.all.value, kind));
+        if let Some(band) = band {
+            sums.values_mut().for_each(|sum| *sum = sum.widened(Sum::default(), band));
+        }
+        both.push((sums, flat.total.all.value, kind));
     }
-    let [a, b] = sides.as_slice() else { return None };
+    let [a, b] = both.as_slice() else { return None };
     let value = |side: &(BTreeMap<String, Sum>, i64, Kind), name: &str| {
         side.0.get(name).copied().unwrap_or_default()
     };

@@ -12,6 +12,7 @@ use super::functions::three_of;
 use super::groups::{NOWHERE, Side};
 use super::matching::matches;
 use super::sum::Sum;
+use crate::bands::Band;
 use crate::statistics::counts::{chance, corrected};
 
 /// A function's part of both sides.
@@ -23,14 +24,19 @@ struct Row {
 
 /// Adds a table of shares where one side counts samples and the other does not. Returns which
 /// function's share differs most beyond chance, if one does.
-pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) -> Option<String> {
+pub(super) fn push(
+    compared: &mut Measurement,
+    [a, b]: [&Measurement; 2],
+    bands: [Option<&Band>; 2],
+) -> Option<String> {
     let [(of_a, in_a), (of_b, in_b)] = [first(a)?, first(b)?];
     let sampled = [in_a, in_b].map(|measure| matches!(measure.kind, Kind::Sampled { .. }));
     if in_a.unit == in_b.unit || sampled[0] == sampled[1] {
         return None;
     }
     let by_name = ![of_a, of_b].into_iter().all(Side::knows_files);
-    let sides = [Side::new(a, of_a, in_a, by_name), Side::new(b, of_b, in_b, by_name)];
+    let sides =
+        [Side::new(a, of_a, in_a, by_name, bands[0]), Side::new(b, of_b, in_b, by_name, bands[1])];
     let are_known = sides.iter().all(|side| side.knows_names() && side.all > 0);
     if !are_known {
         return None;

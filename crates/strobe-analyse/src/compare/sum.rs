@@ -1,8 +1,9 @@
 //! A sum of a measure's values with what it is at least and at most.
 
-use strobe_model::measurement::{Kind, Samples, Trust, Values};
+use strobe_model::measurement::{Kind, Measure, Measurement, Samples, Trust, Values};
 
 use super::difference::Figure;
+use crate::bands::{self, Band};
 use crate::statistics::wilson;
 
 /// A sum with its ends, which are added up each by itself
@@ -29,6 +30,27 @@ impl Sum {
         }
     }
 
+    /// With what a timing model may be off, except of what is idle. Its ends are in order then: it
+    /// is no part of another sum.
+    pub(super) fn widened(self, idle: Sum, band: &Band) -> Sum {
+        let (low, high) = band.ends(self.bounds(), self.less(idle).bounds().1);
+        Sum { low, high, ..self }
+    }
+
+    /// The same of all of a measure: what of that is work, a headline figure knows better.
+    pub(super) fn whole(self, idle: Sum, band: &Band, (of, all): (&Measurement, &Measure)) -> Sum {
+        match bands::ends_of_total(of, all, self.value) {
+            Some((low, high)) => Sum { low, high, ..self },
+            None => self.widened(idle, band),
+        }
+    }
+
+    /// The least and the most of the three.
+    fn bounds(self) -> (i64, i64) {
+        let Sum { value, low, high } = self;
+        (value.min(low).min(high), value.max(low).max(high))
+    }
+
     /// Whether the ends meet.
     pub(super) fn is_exact(self) -> bool {
         [self.low, self.high] == [self.value; 2]
@@ -42,9 +64,7 @@ impl Sum {
             Kind::AtLeast => Trust::AtLeast,
             Kind::Modelled { .. } if self.is_exact() => Trust::Exact,
             Kind::Modelled { why } => {
-                let all = [self.low, self.value, self.high];
-                let low = all.into_iter().fold(self.value, i64::min);
-                let high = all.into_iter().fold(self.value, i64::max);
+                let (low, high) = self.bounds();
                 Trust::Modelled { low: low.into(), high: high.into(), why: Some(why.clone()) }
             }
             Kind::Sampled { .. } => {

@@ -397,6 +397,47 @@ fn what_two_timing_models_are_off_is_in_every_row() {
     assert_eq!(words(&sets, "far"), "yes");
 }
 
+/// What one place has less in the low model, another one may have more: the band is that of their
+/// sum, wherever it is shown, and not of each place.
+#[test]
+fn what_timing_models_are_off_makes_sums_no_wider_than_it_is() {
+    const ROWS: &[Row] = &[("wait", None, 10_000, 0, 1), ("wait", Some(0), 10_000, 0, 1)];
+    let of = |core: &str, band: (f64, f64)| {
+        let mut run = timed(core, band, ROWS);
+        for section in &mut run.sections {
+            if let Content::Profile(profile) = &mut section.content {
+                profile.measures[0].kind = modelled();
+                let cycles = &mut profile.chains.values[0];
+                (cycles.low, cycles.high) = (vec![9_000, 11_000], vec![11_000, 9_000]);
+            }
+        }
+        run.window.duration = Quantity::exact(10_000_000u64, Unit::NANOSECONDS);
+        run.window.ended.kind = "limit".to_owned();
+        run
+    };
+    let compared = compare(&of("Cortex-M3", (97.5, 110.0)), &of("Cortex-M4", (99.5, 110.0)));
+    compared.check().unwrap();
+    let table = compared.table("profile-functions").unwrap();
+    let own = table.columns.iter().position(|column| column.id == "self-a").unwrap();
+    let all = table.footer.iter().find(|row| row[0].text() == Some("all")).map(|row| &row[own]);
+    let places = [
+        cell(&compared, "profile-functions", "self-a", "wait"),
+        cell(&compared, "profile-measures-cycles", "a", "cycles"),
+        all,
+    ];
+    for place in places {
+        let Some(Cell::Figure { trust: Trust::Modelled { low, high, .. }, .. }) = place else {
+            panic!("{place:?}");
+        };
+        let (low, high) = (low.as_f64(), high.as_f64());
+        assert!((19_499.0..=19_500.0).contains(&low), "{place:?}");
+        assert!((22_000.0..=22_001.0).contains(&high), "{place:?}");
+    }
+    // And what is stopped at a time takes that time.
+    let time = cell(&compared, "totals-nanoseconds", "difference", "window");
+    assert_eq!(time, Some(&Cell::Exact(0i64.into())));
+}
+
 /// What a timing model is off, it is off on both sides.
 #[test]
 fn the_error_of_a_shared_timing_model_is_in_no_difference() {

@@ -174,7 +174,13 @@ fn much(found: &Found, compared: &Measurement) -> String {
     let is_same_time = compared.findings.iter().any(|finding| finding.code == "same-length");
     let mut text = match whole {
         _ if is_same_time => {
-            format!("both were stopped after the same time, {} {}", grouped(a.max(b)), found.unit)
+            // A limit is reached within some instructions; where the clock changes, at other times.
+            let is_apart = a.abs_diff(b) as f64 > super::LENGTHS_APART * a.max(b) as f64;
+            let all = match is_apart {
+                true => format!("{} and {}", grouped(a), grouped(b)),
+                false => grouped(a.max(b)),
+            };
+            format!("both were stopped after the same time, {all} {}", found.unit)
         }
         0 => format!("the same in all: {} {}", grouped(a), found.unit),
         _ => format!("{} in all, {} -> {}", change(a, b, &found.unit), grouped(a), grouped(b)),

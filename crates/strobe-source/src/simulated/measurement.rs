@@ -14,6 +14,7 @@ mod threads;
 mod timeline;
 mod waits;
 
+use strobe_analyse::evidence;
 use strobe_model::measurement::{
     self, Cell, ClockSpan, Content, Coverage, Ended, Fact, Instrument, Loss, Measurement, Number,
     Quantity, Section, Subject, Trust, Unit, Window,
@@ -56,6 +57,7 @@ pub fn measurement(record: &Record) -> Measurement {
         tables::unmodelled(record),
     ];
     out.sections.extend(sections.into_iter().flatten());
+    evidence::follow_causes(&mut out);
     out
 }
 

@@ -137,6 +137,10 @@ fn how_often_a_wait_goes_round_is_not_exact() {
     assert!(matches!(rounds, Cell::Figure { trust, .. } if is_about(trust)), "{rounds:?}");
     let load_store = figures::cell(&ran, "causes", "load-store", "cycles");
     assert!(matches!(load_store, Cell::Figure { trust, .. } if is_about(trust)), "{load_store:?}");
+    // How often a handler ran is one figure in all tables.
+    let entered = figures::cell(&ran, "interrupts", "SysTick", "count");
+    assert!(matches!(entered, Cell::Figure { trust, .. } if is_about(trust)), "{entered:?}");
+    assert_eq!(figures::cell(&ran, "threads", "SysTick", "runs"), entered);
     // Of code that waits for nothing they are.
     let ran = ran_counting();
     assert_eq!(ran.total("instructions").map(|total| total.trust()), Some(&Trust::Exact));

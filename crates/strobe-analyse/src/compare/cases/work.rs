@@ -92,6 +92,11 @@ fn runs_of_the_same_time_cannot_differ_in_it() {
     let compared = checked(&asleep(stopped(program()), 20_000), &asleep(stopped(slow), 11_000));
     assert!(matches!(of(&compared, "2%"), Outcome::Above(_)), "{:?}", of(&compared, "2%"));
     assert_eq!(of(&compared, "20%"), Outcome::Holds);
+    // Cycles differ where the clock changes at another moment.
+    let mut later = program();
+    later[2].cycles[0] += 4_000;
+    let said = verdict(&checked(&stopped(program()), &stopped(later)));
+    assert!(said.contains("the same time, 46,000 and 50,000 cycles"), "{said}");
 }
 
 #[test]

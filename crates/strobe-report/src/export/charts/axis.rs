@@ -5,6 +5,9 @@ use strobe_model::measurement::Unit;
 
 use crate::number::grouped;
 
+/// The unit of parts in a million, which people read as percentages.
+const MILLIONTHS: &str = "millionths";
+
 /// An axis between two places.
 pub(super) struct Axis {
     low: f64,
@@ -65,21 +68,37 @@ impl Axis {
     }
 }
 
-/// A marked value with its unit.
+/// A marked value with its unit, if it is one that marks have.
 pub(super) fn label(value: f64, unit: &Unit) -> String {
-    if *unit == Unit::NANOSECONDS {
-        let (value, unit) = match value.abs() {
-            x if x >= 1e9 => (value / 1e9, "s"),
-            x if x >= 1e6 => (value / 1e6, "ms"),
-            x if x >= 1e3 => (value / 1e3, "us"),
-            _ => (value, "ns"),
-        };
-        return format!("{} {unit}", short(value));
+    match &*unit.0 {
+        "nanoseconds" => time(value, 1e3),
+        "picoseconds" => time(value, 1.0),
+        "bytes" => format!("{} bytes", short(value)),
+        "hertz" => format!("{} Hz", short(value)),
+        "percent" => format!("{} %", short(value)),
+        MILLIONTHS => format!("{} %", short(value / 1e4)),
+        _ => short(value),
     }
-    match (*unit == Unit::BYTES, short(value)) {
-        (true, value) => format!("{value} bytes"),
-        (false, value) => value,
-    }
+}
+
+/// The name of a unit for a title, where marks do not have it and a number alone is not enough.
+pub(super) fn in_title(unit: &Unit) -> String {
+    let is_marked = label(1.0, unit) != short(1.0);
+    let is_number = [Unit::COUNT, Unit::RATIO].contains(unit);
+    if is_marked || is_number { String::new() } else { format!(" ({unit})") }
+}
+
+/// A time of so many units, each of so many picoseconds.
+fn time(value: f64, of: f64) -> String {
+    let value = value * of;
+    let (value, unit) = match value.abs() {
+        x if x >= 1e12 => (value / 1e12, "s"),
+        x if x >= 1e9 => (value / 1e9, "ms"),
+        x if x >= 1e6 => (value / 1e6, "us"),
+        x if x >= 1e3 || of > 1.0 => (value / 1e3, "ns"),
+        _ => (value, "ps"),
+    };
+    format!("{} {unit}", short(value))
 }
 
 /// Three digits, or whole numbers.
@@ -125,5 +144,13 @@ mod tests {
         assert_eq!(label(2e9, &Unit::NANOSECONDS), "2 s");
         assert_eq!(label(4096.0, &Unit::BYTES), "4,096 bytes");
         assert_eq!(label(0.25, &Unit::RATIO), "0.250");
+        assert_eq!(label(0.5, &Unit::NANOSECONDS), "0.500 ns");
+        assert_eq!(label(50_000_000.0, &Unit::PICOSECONDS), "50 us");
+        assert_eq!(label(250.0, &Unit::PICOSECONDS), "250 ps");
+        assert_eq!(label(400_000.0, &Unit::other(MILLIONTHS)), "40 %");
+        assert_eq!(in_title(&Unit::CYCLES), " (cycles)");
+        for unit in [Unit::COUNT, Unit::PICOSECONDS, Unit::other(MILLIONTHS)] {
+            assert_eq!(in_title(&unit), "");
+        }
     }
 }

@@ -19,12 +19,13 @@ impl Drawing {
     pub fn distributions(&mut self, title: &str, all: &Distributions) {
         let drawn = all.distributions.iter().filter(|d| d.spread.count() > 0);
         for group in grouped(drawn, |d: &&Distribution| (d.name.as_str(), &d.unit)) {
-            self.title(&format!("{title}: {}", group.name));
+            let unit = group.own.first().map_or_else(String::new, |(_, d)| axis::in_title(&d.unit));
+            self.title(&format!("{title}: {}{unit}", group.name));
             self.side_by_side(&group.own);
             let ordered: Vec<(&str, &Distribution)> =
                 group.own.into_iter().filter(|(_, d)| d.values.len() >= ORDERED).collect();
             if !ordered.is_empty() {
-                self.title(&format!("{title}: {}, in their order", group.name));
+                self.title(&format!("{title}: {}, in their order{unit}", group.name));
                 self.in_order(&ordered);
             }
         }
@@ -105,6 +106,10 @@ impl Drawing {
             let _ = writeln!(self.text, "<polyline points=\"{line}\" stroke=\"{colour}\"/>");
         }
         self.bottom += CURVE;
-        self.legend(all.iter().map(|(name, _)| *name));
+        // One that is alone has its name in the title.
+        match all {
+            [("", _)] => self.bottom += 10.0,
+            _ => self.legend(all.iter().map(|(name, _)| *name)),
+        }
     }
 }

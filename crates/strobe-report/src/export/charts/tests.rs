@@ -117,8 +117,8 @@ fn one_alone_keeps_its_whole_name_and_units_do_not_mix() {
         named("PB8 edges", Unit::COUNT),
     ];
     let text = drawn(vec![Content::Distributions(Distributions { distributions })]);
-    for title in ["chart: longest wait of UART<", "chart: PB8<", "chart: PB8 edges<"] {
-        assert!(text.contains(title), "{title}: {text}");
+    for title in ["longest wait of UART (cycles)", "PB8 (cycles)", "PB8 edges"] {
+        assert!(text.contains(&format!("chart: {title}<")), "{title}: {text}");
     }
     assert!(text.contains(">high</text>") && text.contains(">low</text>"), "{text}");
 }

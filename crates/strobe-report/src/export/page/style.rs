@@ -25,6 +25,8 @@ dt{color:#555}dd{margin:0;overflow-wrap:anywhere}pre{overflow-x:auto;font-size:1
 summary{cursor:pointer;color:#336}svg.chart,img{width:100%;height:auto}\
 .wide{overflow-x:auto}.wide table{overflow-wrap:normal}.wide img,.wide svg{min-width:40rem}\
 @media print{body{max-width:none;margin:0}.wide{overflow:visible}.wide table{font-size:.65rem}\
+details::details-content{content-visibility:visible;display:block}pre{white-space:pre-wrap}\
+h1,h2,h3,h4,h5,h6,summary{break-after:avoid}tr,svg.chart{break-inside:avoid}\
 .wide td,.wide th{white-space:normal;padding-right:.4rem}.wide img,.wide svg{min-width:0}}";
 
 /// Bytes as a part of an address (RFC 3986): everything that might end it is escaped.

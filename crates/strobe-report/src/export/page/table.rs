@@ -1,5 +1,6 @@
 //! Tables of a page: figures with their bounds, words as they are.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use strobe_model::measurement::{
@@ -15,26 +16,55 @@ pub(super) const END: &str = "</table></div>\n";
 
 /// A section's table.
 pub(super) fn write(table: &Table, out: &mut String) {
+    let columns = shown(table);
     out.push_str(BEGIN);
     out.push_str("<tr>");
-    for column in &table.columns {
+    for column in columns.iter().map(|at| &table.columns[*at]) {
         head(&title(column), column.kind == CellKind::Figure, out);
     }
     out.push_str("</tr>\n");
-    for at in 0..table.len() {
+    for row in 0..table.len() {
         out.push_str("<tr>");
-        row(table, table.columns.iter().map(|column| column.cells.get(at)), out);
+        cells(table, &columns, |at| table.columns[at].cells.get(row), out);
     }
     for sums in &table.footer {
         out.push_str("<tr class=\"sum\">");
-        row(table, (0..table.columns.len()).map(|at| sums.get(at)), out);
+        cells(table, &columns, |at| sums.get(at), out);
     }
     out.push_str(END);
 }
 
-fn row<'a>(table: &Table, cells: impl Iterator<Item = Option<&'a Cell>>, out: &mut String) {
-    for (cell, column) in cells.zip(&table.columns) {
-        one(cell.unwrap_or(&Cell::Empty), column, out);
+/// Columns in their order on a page, without those that are empty. Where figures are first, what
+/// names the rows goes before them: on a narrow page the last ones are beyond its edge.
+fn shown(table: &Table) -> Vec<usize> {
+    let is_empty = |at: usize| {
+        let sums = table.footer.iter().filter_map(|sums| sums.get(at));
+        table.columns[at].cells.iter().chain(sums).all(|cell| *cell == Cell::Empty)
+    };
+    let mut shown: Vec<usize> = (0..table.columns.len()).filter(|at| !is_empty(*at)).collect();
+    let is_figure = |at: &usize| table.columns[*at].kind == CellKind::Figure;
+    if shown.first().is_some_and(is_figure)
+        && let Some(place) = shown.iter().position(|at| names_rows(&table.columns[*at]))
+    {
+        shown[..=place].rotate_right(1);
+    }
+    shown
+}
+
+/// Whether a column has other words in each row.
+fn names_rows(column: &Column) -> bool {
+    let words: Option<BTreeSet<&str>> = column.cells.iter().map(Cell::text).collect();
+    !column.title.is_empty() && words.is_some_and(|words| words.len() == column.cells.len())
+}
+
+fn cells<'a>(
+    table: &Table,
+    columns: &[usize],
+    of: impl Fn(usize) -> Option<&'a Cell>,
+    out: &mut String,
+) {
+    for at in columns {
+        one(of(*at).unwrap_or(&Cell::Empty), &table.columns[*at], out);
     }
     out.push_str("</tr>\n");
 }

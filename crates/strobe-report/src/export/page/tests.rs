@@ -327,6 +327,27 @@ fn tables_have_their_sums() {
     assert_eq!(rows[1..], [["a", "5"], ["all", "5"]]);
 }
 
+/// What rows are of is where a narrow page shows it, and what no row has is not there.
+#[test]
+fn names_come_before_figures_and_empty_columns_are_left_out() {
+    let mut table = Table::new(vec![
+        Column::figure("busy", "busy", Unit::CYCLES),
+        Column::figure("asleep", "asleep", Unit::CYCLES),
+        Column::text("kind", ""),
+        Column::text("name", "thread"),
+    ]);
+    table.row([5u64.into(), Cell::Empty, "task".into(), "main".into()]);
+    table.row([7u64.into(), Cell::Empty, "task".into(), "logger".into()]);
+    table.footer.push(vec![12u64.into(), Cell::Empty, Cell::Empty, "all".into()]);
+    let mut measurement = subjects::measurement();
+    measurement.push("threads", "threads", Content::Table(table));
+    let html = parsed(&written(&measurement));
+    let document = Document::parse(&html).unwrap_or_else(|error| panic!("{error}\n{html}"));
+    let rows = table_with(&document, "thread");
+    assert_eq!(rows[0], ["thread", "busy (cycles)", ""]);
+    assert_eq!(rows[1..], [["main", "5", "task"], ["logger", "7", "task"], ["all", "12", ""]]);
+}
+
 /// Fourteen columns do not fit on a telephone: the table scrolls, the page does not.
 #[test]
 fn what_is_wide_scrolls_by_itself_and_is_printed_whole() {
@@ -345,4 +366,5 @@ fn what_is_wide_scrolls_by_itself_and_is_printed_whole() {
     let (screen, print) = html.split_once("@media print{").expect("rules for printers");
     assert!(screen.contains(".wide{overflow-x:auto}"), "{screen}");
     assert!(print.contains(".wide{overflow:visible}"), "{print}");
+    assert!(print.contains("details::details-content{"), "nobody opens them on paper: {print}");
 }

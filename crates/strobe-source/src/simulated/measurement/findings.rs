@@ -6,7 +6,7 @@ use strobe_model::measurement::{Finding, Severity};
 use strobe_model::{Fault, Record, Trust, UnmodelledRegister};
 
 use crate::simulated::extremes;
-use strobe_model::number::counted;
+use strobe_model::number::{counted, grouped};
 
 /// Reads of one peripheral's registers; with fewer, little hangs on them.
 const LEAST_READS: u64 = 16;
@@ -111,8 +111,8 @@ fn modelled(record: &Record) -> Vec<Finding> {
     let mut out: Vec<Finding> = Vec::new();
     for modelled in causes {
         let cycles = modelled.cycles;
-        let range = format!("{} ({}-{})", cycles.likely, cycles.low, cycles.high);
-        let range = if cycles.is_exact() { cycles.likely.to_string() } else { range };
+        let [low, likely, high] = [cycles.low, cycles.likely, cycles.high].map(grouped);
+        let range = if cycles.is_exact() { likely } else { format!("~{likely} ({low}-{high})") };
         let pair = (modelled.cause.name().to_owned(), range);
         match out.iter_mut().find(|finding| finding.text == modelled.why) {
             Some(finding) => finding.evidence.iter_mut().for_each(|e| e.1.push(pair.clone())),

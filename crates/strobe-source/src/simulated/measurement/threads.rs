@@ -91,7 +91,7 @@ pub(super) fn threads(record: &Record, model: &Model) -> Option<Section> {
         Column::text("kind", ""),
         Column::text("name", "name"),
     ]);
-    let some = |n: u64| Cell::from((n > 0).then_some(n));
+    let some = |n: u64| Cell::from((n > 0).then(|| model.times(n)));
     for row in rows(record, scheduling) {
         table.row([
             model.cell(row.busy),
@@ -138,7 +138,7 @@ pub(super) fn wake_up_times(record: &Record, model: &Model) -> Option<Section> {
         let wake = &thread.wake;
         let max = wake.max.as_ref().map(|max| model.cell(max.cycles));
         table.row([
-            wake.count.into(),
+            model.times(wake.count),
             model.cell(wake.min),
             model.mean(wake.sum, wake.count),
             max.into(),
