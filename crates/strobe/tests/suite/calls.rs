@@ -68,6 +68,21 @@ fn recursion_is_part_of_the_outermost_call() {
     assert!(notes.contains("fibonacci: 986 calls came from within"), "{notes}");
 }
 
+/// main: movs r4, #5; back: bl work; subs r4, #1; bne back; b . work: movs r0, #1; b other. other:
+/// movs r0, #2; bx lr.
+#[test]
+fn calls_that_a_jump_ends_are_counted() {
+    let code = [0x2405, 0xf000, 0xf803, 0x3c01, 0xd1fb, 0xe7fe, 0x2001, 0xe7ff, 0x2002, 0x4770];
+    let functions = [("main", 0, 12), ("work", 12, 4), ("other", 16, 4)];
+    let elf = crate::waits::with_functions(&code, &functions, &[]);
+    let board = ["--board", "cortex-m3", "--until", "1000c", "--calls", "work"];
+    let ran = crate::waits::run(&elf, &[&board[..], &["--calls", "other"]].concat());
+    assert_eq!(spread(&ran, "calls", "work with callees").spread.count(), 5);
+    let notes = notes(&ran, "calls");
+    assert!(notes.contains("work: 5 calls ended in a jump"), "{notes}");
+    assert!(!notes.contains("other: "), "{notes}");
+}
+
 #[test]
 fn windows_are_measured_one_by_one() {
     let program = prebuilt("loop-0ws");

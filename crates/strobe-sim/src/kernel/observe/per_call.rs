@@ -40,6 +40,8 @@ pub struct PerCall {
     pub worst: Option<Call>,
     /// Calls from within an open call: part of it.
     pub nested: u64,
+    /// Calls that a tail call ended.
+    pub tails: u64,
     /// Calls of which measuring saw a part only.
     pub parts: u64,
     /// Cycles of these with callees, as far as seen.
@@ -122,6 +124,13 @@ impl Chosen {
     pub(super) fn nested(&mut self, bits: u64) {
         for (at, chosen) in self.all.iter_mut().enumerate() {
             chosen.nested += u64::from(bits & (1 << at) != 0);
+        }
+    }
+
+    /// Calls of functions end in a jump to another one.
+    pub(super) fn jumped_on(&mut self, bits: u64) {
+        for (at, chosen) in self.all.iter_mut().enumerate() {
+            chosen.tails += u64::from(bits & (1 << at) != 0);
         }
     }
 
