@@ -2,6 +2,7 @@
 //! programs' sources give, and against the call tree's sums.
 
 use strobe_model::measurement::{Measurement, Severity};
+use strobe_synth::{ElfBuilder, Symbol};
 
 use crate::common::figures::*;
 use crate::common::{measured, prebuilt};
@@ -66,6 +67,26 @@ fn recursion_is_part_of_the_outermost_call() {
     assert_eq!((calls.count(), calls.sum()), (1, inclusive(&ran, "fibonacci")));
     let notes = notes(&ran, "calls");
     assert!(notes.contains("fibonacci: 986 calls came from within"), "{notes}");
+}
+
+/// `rcall .+0` takes two bytes of the stack. main: rcall work; rcall work; rjmp . work: rcall .+0;
+/// pop r0; pop r0; ret.
+#[test]
+fn a_call_to_what_comes_next_is_none() {
+    let code: [u16; 7] = [0xd002, 0xd001, 0xcfff, 0xd000, 0x900f, 0x900f, 0x9508];
+    let image: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+    let mut elf = ElfBuilder::new();
+    elf.machine = 83;
+    elf.code(0, &image);
+    for (name, value, size) in [("main", 0, 6), ("work", 6, 8)] {
+        let (name, kind, section) = (name.to_owned(), 2, 0xfff1);
+        elf.symbol(Symbol { name, value, size, kind, global: true, section });
+    }
+    let board = ["--board", "arduino-uno", "--until", "1000c", "--calls", "work"];
+    let ran = crate::waits::run(&elf.build(), &board);
+    assert_eq!(spread(&ran, "calls", "work with callees").spread.count(), 2);
+    assert!(!notes(&ran, "calls").contains("from within"), "{}", notes(&ran, "calls"));
+    assert_eq!(nodes(&ran).iter().filter(|node| node.name == "work").count(), 1);
 }
 
 /// main: movs r4, #5; back: bl work; subs r4, #1; bne back; b . work: movs r0, #1; b other. other:

@@ -100,6 +100,9 @@ enum Asked {
     Handler(u64),
 }
 
+/// Cycles in which a request that nothing holds up is taken.
+const PROMPT: u64 = 64;
+
 /// Handlers remembered since thread code ran last; a longer chain forgets its oldest.
 const MAX_CHAIN: usize = 64;
 
@@ -222,7 +225,13 @@ impl Schedule {
     pub(super) fn enter(&mut self, e: &Entry, threads: &Threads, bus: &Bus) {
         self.settle(e.begin, e.asleep);
         let ended = self.chain.last().filter(|one| one.end > e.pended_at);
-        let behind = e.after.or(ended.map(|one| one.exception));
+        // Where thread code ran meanwhile and nothing was masked, the request was not enabled.
+        let from_thread = e.after.is_none() && self.under_way.is_empty();
+        let till = ended.map_or(u64::MAX, |one| one.end.saturating_add(PROMPT));
+        let held_up = e.masked_from.is_some()
+            || self.left_at <= e.pended_at.saturating_add(PROMPT)
+                && !(from_thread && till < e.begin);
+        let behind = e.after.or(ended.map(|one| one.exception)).filter(|_| held_up);
         match (e.after, self.under_way.last()) {
             (Some(_), Some(_)) => self.end_handler(threads, bus),
             (_, Some(interrupted)) => {
