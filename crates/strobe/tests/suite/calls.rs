@@ -69,6 +69,17 @@ fn recursion_is_part_of_the_outermost_call() {
     assert!(notes.contains("fibonacci: 986 calls came from within"), "{notes}");
 }
 
+/// Nobody interrupts it, so that its cycles are those from entry to return, the way in and the way
+/// out among them.
+#[test]
+fn handlers_have_their_way_in_from_entry_to_return() {
+    let elf = crate::waits::ticking(&[0xe7fe]);
+    let ran = crate::waits::run(&elf, &[&crate::waits::BOARD[..], &["--calls", "other"]].concat());
+    let own = &spread(&ran, "calls", "other with callees").spread;
+    assert!(own.count() > 90 && own.min() > Some(12), "{own:?}");
+    assert_eq!(&spread(&ran, "calls", "other entry to return").spread, own);
+}
+
 /// `rcall .+0` takes two bytes of the stack. main: rcall work; rcall work; rjmp . work: rcall .+0;
 /// pop r0; pop r0; ret.
 #[test]

@@ -64,7 +64,7 @@ pub struct Call {
     pub with_callees: u64,
     /// Cycles in the function itself.
     pub alone: u64,
-    /// Cycles from entry to return.
+    /// Cycles from entry to return; of a call under way those before its first instruction.
     pub elapsed: u64,
 }
 
@@ -142,7 +142,7 @@ impl Chosen {
         self.active = active;
         self.epoch += 1;
         let entered = running.open.iter_mut().filter(|open| active && open.call.begin == now.cycle);
-        entered.for_each(|open| open.epoch = self.epoch);
+        entered.for_each(|open| (open.epoch, open.call.elapsed) = (self.epoch, 0));
     }
 
     /// The core is now in a node on whose chain the functions of `mask` are.
@@ -186,7 +186,8 @@ impl Chosen {
             return;
         }
         let chosen = &mut self.all[open.chosen as usize];
-        let call = Call { elapsed: cycle - open.call.begin, ..open.call };
+        let elapsed = open.call.elapsed + cycle.saturating_sub(open.call.begin);
+        let call = Call { elapsed, ..open.call };
         chosen.with_callees.add(call.with_callees);
         chosen.alone.add(call.alone);
         chosen.elapsed.add(call.elapsed);
