@@ -25,9 +25,12 @@ impl Constants {
             // Whatever it is, it may write what it names, and all that lies between.
             let text = &instruction.operands;
             let named: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+            let moved = written_back(instruction)
+                .and_then(|(base, by)| Some((base.to_owned(), self.0.get(base)?.wrapping_add(by))));
             self.0.retain(|register, _| {
                 register == "sp" || !(text.contains('-') || named.contains(&register.as_str()))
             });
+            self.0.extend(moved);
             return;
         };
         let name = instruction.mnemonic.trim_end_matches(".w");
@@ -70,5 +73,51 @@ impl Constants {
             }
             Load::Base { .. } => For::Somewhere,
         }
+    }
+}
+
+/// The register that a store moves on, and how far: `str r2, [r3, #0xc]!`.
+fn written_back(instruction: &Instruction) -> Option<(&str, u32)> {
+    let name = instruction.mnemonic.trim_end_matches(".w");
+    let text = instruction.operands.strip_suffix("]!");
+    let text = text.filter(|_| ["str", "strb", "strh"].contains(&name))?;
+    let (base, by) = text.split_once('[')?.1.split_once(',')?;
+    Some((base.trim(), number(by.trim())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::effect::effect;
+    use super::*;
+
+    fn after(known: &[(&str, u32)], mnemonic: &str, operands: &str) -> Constants {
+        let known = known.iter().map(|&(register, value)| (register.to_owned(), value));
+        let mut out = Constants(known.collect());
+        let instruction = Instruction {
+            address: 0,
+            size: 4,
+            halfwords: [0; 2],
+            mnemonic: mnemonic.to_owned(),
+            operands: operands.to_owned(),
+            target: None,
+            literal: None,
+        };
+        out.take(effect(&instruction, Machine::Arm).as_ref(), &instruction);
+        out
+    }
+
+    #[test]
+    fn registers_that_an_instruction_moves_on_stay_known() {
+        let known = [("r2", 1), ("r3", 0x2000_0010), ("r7", STACK)];
+        let stored = after(&known, "str", "r2, [r3, #0xc]!");
+        assert_eq!(stored.0.get("r3"), Some(&0x2000_001c));
+        let sum = after(&known, "adds", "r3, r7, r2");
+        assert_eq!(sum.0.get("r3"), Some(&(STACK + 1)));
+        let shifted = after(&known, "add.w", "r3, r7, r2, lsl #2");
+        assert_eq!(shifted.0.get("r3"), None);
+        let several = after(&known, "ldm", "r0, {r1-r4}");
+        assert!(several.0.is_empty());
+        let negative = after(&known, "mov.w", "r1, #-0x1fff2000");
+        assert_eq!(negative.0.get("r1"), Some(&0xe000_e000));
     }
 }
