@@ -274,8 +274,8 @@ impl<'a> Turn<'a> {
     }
 
     /// Registers that a turn of one way leaves as they were but for constant steps, also where they
-    /// go through others: `subs r3, r0, #1` and later `mov r0, r3`. Of a counter of several bytes or
-    /// words all but the first are marked.
+    /// go through others: `subs r3, r0, #1` and later `mov r0, r3`. Of a counter of several bytes
+    /// or words all but the first are marked.
     fn stepped(&self) -> BTreeMap<String, bool> {
         if !self.of.has_one_way(self.flow) {
             return BTreeMap::new();
