@@ -79,6 +79,15 @@ fn a_condition_may_count_towards_the_end() {
 }
 
 #[test]
+fn what_an_it_block_writes_either_way_is_left_to_nobody() {
+    // back: ldr r3, [r2]; cmp r3, #50; ite hs; movhs r1, #1; movlo r1, #0; cmp r1, #0; beq back
+    let code = [0x6813, 0x2b32, 0xbf2c, 0x2101, 0x2100, 0x2900, 0xd0f8];
+    assert_eq!(one(&code).expect("a wait").0, "variable ticks");
+    // With addlo r1, #1 it counts in some turns; cmp r3, #50; blo back ends it.
+    assert_eq!(one(&[0x6813, 0x2b32, 0xbf2c, 0x2101, 0x3101, 0x2b32, 0xd3f8]), None);
+}
+
+#[test]
 fn a_lock_that_is_tried_again_is_a_wait_and_an_atomic_addition_is_none() {
     // movs r1, #1; back: ldrex r3, [r2]; strex r4, r1, [r2]; cmp r4, #0; bne back; cmp r3, #50;
     // bne back
@@ -92,7 +101,8 @@ fn a_lock_that_is_tried_again_is_a_wait_and_an_atomic_addition_is_none() {
     assert_eq!(one(&add), None);
 }
 
-/// Which variable it is, the loop knows and the function does not.
+/// Which variable it is, the loop knows and the function does not. A comparison for equality counts
+/// the zeros of a difference.
 #[test]
 fn a_function_reads_where_its_argument_leads() {
     let code = [
@@ -100,11 +110,15 @@ fn a_function_reads_where_its_argument_leads() {
         0x4610,
         0xf000,
         0xf803, // back: mov r0, r2; bl other
-        0x2832,
-        0xd1fa,
-        0xe7fe, // cmp r0, #50; bne back; b .
+        0x2800,
+        0xd0fa,
+        0xe7fe, // cmp r0, #0; beq back; b .
         0x6800,
-        0x4770, // other: ldr r0, [r0]; bx lr
+        0x3832, // other: ldr r0, [r0]; subs r0, #50
+        0xfab0,
+        0xf080,
+        0x0940,
+        0x4770, // clz r0, r0; lsrs r0, r0, #5; bx lr
     ];
     let found = waits(&run(&arm(&code, 14, &[0x2000_0010]), &BOARD));
     assert_eq!(found.len(), 1, "{found:?}");

@@ -8,6 +8,7 @@
 //! with two of them it may be a division. A sum is no work where all that it does is to end the
 //! loop: what a timer has gone on since the last turn, added up ([`super::deciding`]).
 
+mod conditions;
 mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,6 +116,7 @@ impl<'a> Turn<'a> {
             let written = one.calls.and_then(|called| written_by(firmware, called, DEPTH));
             one.writes = written.unwrap_or_else(|| std::mem::take(&mut one.writes));
         }
+        conditions::join(&mut effects, &body);
         let paced = steps_by_registers(&mut effects, &body);
         let frame = code.iter().find_map(|one| frame(one, machine));
         let first = of.turn.iter().min().copied().unwrap_or_default();

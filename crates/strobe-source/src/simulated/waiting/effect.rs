@@ -271,7 +271,7 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
     let known = [
         "add", "addw", "sub", "subw", "rsb", "mov", "movw", "movt", "mvn", "and", "bic", "orr",
         "eor", "lsl", "lsr", "asr", "ubfx", "sbfx", "uxtb", "uxth", "sxtb", "sxth", "sbc", "adc",
-        "mr",
+        "mr", "clz", "rbit", "rev", "rev16",
     ];
     if !(multiplies || known.contains(&plain))
         || first == "sp"
@@ -284,7 +284,8 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
         all.iter().skip(1).filter(|text| is_register(text)).cloned().collect();
     let immediate = all.last().filter(|text| text.starts_with('#')).and_then(|text| number(text));
     let moves = ["mov", "movw", "mvn", "mr", "uxtb", "uxth", "sxtb", "sxth"].contains(&plain);
-    if all.len() == 2 && !moves {
+    let turns = ["clz", "rbit", "rev", "rev16"].contains(&plain);
+    if all.len() == 2 && !moves && !turns {
         reads.push(first.to_owned());
     }
     let by_constant = immediate.is_some() && reads.len() == 1;
