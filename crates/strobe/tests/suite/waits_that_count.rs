@@ -87,6 +87,18 @@ fn what_an_it_block_writes_either_way_is_left_to_nobody() {
     assert_eq!(one(&[0x6813, 0x2b32, 0xbf2c, 0x2101, 0x3101, 0x2b32, 0xd3f8]), None);
 }
 
+/// Which bit is set is a result; whether one is, is a wait.
+#[test]
+fn a_shift_by_a_counter_is_a_search() {
+    // movs r5, #0; movs r4, #0; back: ldr r3, [r2]; lsrs r3, r4; adds r4, #1; lsls r3, r3, #31;
+    // bpl back
+    let mut code = [0x2500, 0x2400, 0x6813, 0x40e3, 0x3401, 0x07db, 0xd5fa];
+    assert_eq!(one(&code), None);
+    // lsrs r3, r5
+    code[3] = 0x40eb;
+    assert_eq!(one(&code).expect("a wait").0, "variable ticks");
+}
+
 #[test]
 fn a_lock_that_is_tried_again_is_a_wait_and_an_atomic_addition_is_none() {
     // movs r1, #1; back: ldrex r3, [r2]; strex r4, r1, [r2]; cmp r4, #0; bne back; cmp r3, #50;

@@ -43,7 +43,7 @@ pub(super) struct Effect {
     pub copies: bool,
     /// It makes a byte or a halfword a word.
     pub extends: bool,
-    /// It multiplies or divides.
+    /// It multiplies, divides or shifts by what is in a register.
     pub multiplies: bool,
     /// It joins bytes or words of a value by OR, to look whether any bit is set.
     pub joins: bool,
@@ -267,7 +267,9 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
         let (writes, reads) = (vec![low.clone(), high.clone()], vec![one.clone(), other.clone()]);
         return Some(Effect { multiplies: true, writes, reads, ..Effect::default() });
     }
-    let multiplies = ["mul", "mla", "mls", "udiv", "sdiv"].contains(&plain);
+    let shifts = ["lsl", "lsr", "asr"].contains(&plain);
+    let multiplies = ["mul", "mla", "mls", "udiv", "sdiv"].contains(&plain)
+        || shifts && all.last().is_some_and(|by| is_register(by));
     let known = [
         "add", "addw", "sub", "subw", "rsb", "mov", "movw", "movt", "mvn", "and", "bic", "orr",
         "eor", "lsl", "lsr", "asr", "ubfx", "sbfx", "uxtb", "uxth", "sxtb", "sxth", "sbc", "adc",
