@@ -38,7 +38,7 @@ impl Start {
         };
         let core = board.arm_core()?;
         if bus.memory_at(table.address.wrapping_sub(1)).is_none() {
-            // Nobody else is in front of it: a memory of --memory that the core does not start from.
+            // Nobody is in front of it: --memory gave a memory that the core does not start from.
             let exceptions = match core.vtor_mask {
                 0 => "exceptions are taken from there",
                 _ => "VTOR was set to it",

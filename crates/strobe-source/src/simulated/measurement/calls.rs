@@ -55,8 +55,8 @@ fn notes(calls: &FunctionCalls) -> Vec<String> {
     if *tails > 0 {
         let calls = counted(*tails, "call");
         out.push(format!(
-            "{name}: {calls} ended in a jump to another function (a tail call). What that one takes \
-             until it returns is in no figure of {name}; `--calls` with its name measures it."
+            "{name}: {calls} ended in a jump to another function (a tail call). What that one \
+             takes until it returns is in no figure of {name}; `--calls` with its name measures it."
         ));
     }
     if *parts > 0 {
