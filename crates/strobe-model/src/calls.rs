@@ -19,6 +19,8 @@ pub struct FunctionCalls {
     pub worst: Option<WorstCall>,
     /// Calls from within a call of the same function.
     pub nested: u64,
+    /// Calls that ended in a jump to another function, which returned in their place.
+    pub tails: u64,
     /// Calls that were under way when measuring began or ended.
     pub parts: u64,
     /// Cycles of these inside measuring, with callees.

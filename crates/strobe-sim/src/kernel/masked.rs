@@ -1,6 +1,8 @@
 //! The last stretch in which the code itself had interrupts masked: what an interrupt that waited
 //! for its end waited for.
 
+use std::collections::BTreeMap;
+
 /// A masked stretch, from the instruction that masked to the one that did not any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stretch {
@@ -37,9 +39,47 @@ impl Masked {
     }
 }
 
+/// The same for each exception, of what code disables one by one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Disabled(BTreeMap<u16, Masked>);
+
+impl Disabled {
+    /// The instruction at `pc` has disabled exceptions, or enabled them.
+    pub(crate) fn set(
+        &mut self,
+        exceptions: impl Iterator<Item = u16>,
+        disabled: bool,
+        pc: u32,
+        now: u64,
+    ) {
+        for exception in exceptions {
+            if disabled {
+                self.0.entry(exception).or_default().set(true, pc, now);
+            } else if let Some(one) = self.0.get_mut(&exception) {
+                one.set(false, pc, now);
+            }
+        }
+    }
+
+    /// The instruction that disabled an exception, which has been pending since `pended_at`.
+    pub(crate) fn held_up(&self, exception: u16, pended_at: u64) -> Option<u32> {
+        self.0.get(&exception)?.held_up(pended_at)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exception_is_held_up_by_what_disabled_it() {
+        let mut disabled = Disabled::default();
+        disabled.set([17, 18].into_iter(), false, 0x10, 5);
+        disabled.set([17].into_iter(), true, 0x20, 10);
+        disabled.set([17, 18].into_iter(), false, 0x30, 40);
+        assert_eq!(disabled.held_up(17, 15), Some(0x20));
+        assert_eq!(disabled.held_up(18, 15), None);
+    }
 
     #[test]
     fn the_first_of_several_masks_holds_up_what_comes_before_the_end() {

@@ -102,6 +102,7 @@ fn function(
         elapsed: calls.elapsed.clone(),
         worst,
         nested: calls.nested,
+        tails: calls.tails,
         parts: calls.parts,
         part_cycles: calls.part_cycles,
     }

@@ -52,7 +52,7 @@ fn held_up(wait: &LongestWait, bus: &Bus, names: &Names) -> String {
     let pc = wait.time.pc;
     let mut out = String::new();
     if let Some(from) = wait.masked_from {
-        out += &format!("interrupts were masked from {} on, ", place(from));
+        out += &format!("it was masked from {} on, ", place(from));
     }
     if let Some(exception) = wait.behind {
         let also = if wait.masked_from.is_some() { "and it was " } else { "" };

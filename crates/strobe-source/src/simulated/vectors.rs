@@ -23,7 +23,7 @@ pub(super) enum Start {
 
 impl Start {
     /// What a reader should know of it.
-    pub(super) fn warning(&self, board: &Board) -> Option<Warning> {
+    pub(super) fn warning(&self, board: &Board, bus: &Bus) -> Option<Warning> {
         let table = match self {
             Start::Reset => return None,
             Start::Behind(table) => table,
@@ -37,6 +37,24 @@ impl Start {
             }
         };
         let core = board.arm_core()?;
+        if bus.memory_at(table.address.wrapping_sub(1)).is_none() {
+            // Nobody is in front of it: --memory gave a memory that the core does not start from.
+            let exceptions = match core.vtor_mask {
+                0 => "exceptions are taken from there",
+                _ => "VTOR was set to it",
+            };
+            let text = format!(
+                "the firmware's vector table is at {:#010x} ({}), where a memory begins, and board \
+                 {} starts at {:#010x}: the run starts from the table with the stack pointer \
+                 {:#010x}, and {exceptions}",
+                table.address,
+                table.found_by,
+                board.name(),
+                core.vectors,
+                table.stack
+            );
+            return Some(Warning::new("own-vectors", text));
+        }
         let exceptions = match core.vtor_mask {
             0 => "exceptions are taken from there, as if the bootloader passed them on",
             _ => "VTOR was set to it",
@@ -63,8 +81,12 @@ pub(super) fn start(firmware: &Firmware, board: &Board, bus: &Bus) -> Result<Sta
     };
     let Err(problem) = check(bus, core.vectors, board) else { return Ok(Start::Reset) };
     let own = firmware.vector_table();
-    let own = own.filter(|table| check(bus, table.address, board).is_ok());
-    own.map(Start::Behind).ok_or(problem)
+    match own.map(|own| (check(bus, own.address, board), own)) {
+        Some((Ok(()), own)) => Ok(Start::Behind(own)),
+        // Where nothing is programmed, what is wrong with the firmware's own table is of more use.
+        Some((Err(own), _)) if bus.peek(core.vectors, Size::Word) == Some(u32::MAX) => Err(own),
+        _ => Err(problem),
+    }
 }
 
 /// Where an AVR's firmware begins, if that is not where the core starts.

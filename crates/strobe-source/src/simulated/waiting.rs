@@ -7,8 +7,10 @@
 mod body;
 mod callee;
 mod constants;
+mod deciding;
 mod effect;
 mod flow;
+mod places;
 mod reader;
 
 use std::collections::BTreeSet;

@@ -102,6 +102,30 @@ fn an_image_at_the_start_of_flash_is_not_told_of() {
     assert!(!texts.iter().any(|text| text.contains("bootloader")), "{texts:?}");
 }
 
+/// As `--memory` gives a bare core what it does not start from: no bootloader is in front of it.
+#[test]
+fn an_image_at_the_start_of_a_memory_is_behind_no_bootloader() {
+    let mut elf = elf(FLASH);
+    elf.code(FLASH, &image(FLASH));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("firmware.elf");
+    std::fs::write(&path, elf.build()).unwrap();
+    let path = path.display().to_string();
+    let memory = "flash=0x08000000:64K,ram=0x20000000:20K";
+    let board = ["--board", "cortex-m3", "--memory", memory, "--until", "on_call"];
+    let (code, measurement) = measured(&[&["run", &path], &board[..]].concat());
+    assert_eq!(code, 0, "{measurement:#?}");
+    assert!(!measurement.findings.iter().any(|finding| finding.text.contains("bootloader")));
+    let own = measurement.findings.iter().find(|finding| finding.code == "own-vectors");
+    let text = &own.expect("a finding").text;
+    assert!(text.contains("0x08000000") && text.contains("VTOR was set"), "{text}");
+    // Its own table is what is wrong where there is no other.
+    let memory = "flash=0x08000000:64K,ram=0x20000000:2K";
+    let ran = strobe(&["run", &path, "--board", "cortex-m3", "--memory", memory]);
+    assert_eq!(ran.code, 65, "{}", ran.stdout);
+    assert!(ran.stderr.contains("0x08000000: the initial stack pointer"), "{}", ran.stderr);
+}
+
 #[test]
 fn an_image_without_any_table_is_refused_as_before() {
     let mut elf = elf(FLASH + 0x2000);

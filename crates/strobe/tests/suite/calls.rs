@@ -2,6 +2,7 @@
 //! programs' sources give, and against the call tree's sums.
 
 use strobe_model::measurement::{Measurement, Severity};
+use strobe_synth::{ElfBuilder, Symbol};
 
 use crate::common::figures::*;
 use crate::common::{measured, prebuilt};
@@ -66,6 +67,52 @@ fn recursion_is_part_of_the_outermost_call() {
     assert_eq!((calls.count(), calls.sum()), (1, inclusive(&ran, "fibonacci")));
     let notes = notes(&ran, "calls");
     assert!(notes.contains("fibonacci: 986 calls came from within"), "{notes}");
+}
+
+/// Nobody interrupts it, so that its cycles are those from entry to return, the way in and the way
+/// out among them.
+#[test]
+fn handlers_have_their_way_in_from_entry_to_return() {
+    let elf = crate::waits::ticking(&[0xe7fe]);
+    let ran = crate::waits::run(&elf, &[&crate::waits::BOARD[..], &["--calls", "other"]].concat());
+    let own = &spread(&ran, "calls", "other with callees").spread;
+    assert!(own.count() > 90 && own.min() > Some(12), "{own:?}");
+    assert_eq!(&spread(&ran, "calls", "other entry to return").spread, own);
+}
+
+/// `rcall .+0` takes two bytes of the stack. main: rcall work; rcall work; rjmp . work: rcall .+0;
+/// pop r0; pop r0; ret.
+#[test]
+fn a_call_to_what_comes_next_is_none() {
+    let code: [u16; 7] = [0xd002, 0xd001, 0xcfff, 0xd000, 0x900f, 0x900f, 0x9508];
+    let image: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+    let mut elf = ElfBuilder::new();
+    elf.machine = 83;
+    elf.code(0, &image);
+    for (name, value, size) in [("main", 0, 6), ("work", 6, 8)] {
+        let (name, kind, section) = (name.to_owned(), 2, 0xfff1);
+        elf.symbol(Symbol { name, value, size, kind, global: true, section });
+    }
+    let board = ["--board", "arduino-uno", "--until", "1000c", "--calls", "work"];
+    let ran = crate::waits::run(&elf.build(), &board);
+    assert_eq!(spread(&ran, "calls", "work with callees").spread.count(), 2);
+    assert!(!notes(&ran, "calls").contains("from within"), "{}", notes(&ran, "calls"));
+    assert_eq!(nodes(&ran).iter().filter(|node| node.name == "work").count(), 1);
+}
+
+/// main: movs r4, #5; back: bl work; subs r4, #1; bne back; b . work: movs r0, #1; b other. other:
+/// movs r0, #2; bx lr.
+#[test]
+fn calls_that_a_jump_ends_are_counted() {
+    let code = [0x2405, 0xf000, 0xf803, 0x3c01, 0xd1fb, 0xe7fe, 0x2001, 0xe7ff, 0x2002, 0x4770];
+    let functions = [("main", 0, 12), ("work", 12, 4), ("other", 16, 4)];
+    let elf = crate::waits::with_functions(&code, &functions, &[]);
+    let board = ["--board", "cortex-m3", "--until", "1000c", "--calls", "work"];
+    let ran = crate::waits::run(&elf, &[&board[..], &["--calls", "other"]].concat());
+    assert_eq!(spread(&ran, "calls", "work with callees").spread.count(), 5);
+    let notes = notes(&ran, "calls");
+    assert!(notes.contains("work: 5 calls ended in a jump"), "{notes}");
+    assert!(!notes.contains("other: "), "{notes}");
 }
 
 #[test]

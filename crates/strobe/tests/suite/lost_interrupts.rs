@@ -126,6 +126,29 @@ fn updates_of_a_timer_while_its_flag_is_set_are_lost() {
     assert!(finding.contains("19 requests of IRQ17 (TIM6)"), "{finding}");
 }
 
+/// The same with the one interrupt disabled in the NVIC, and nothing masked.
+#[test]
+fn what_disables_an_interrupt_is_the_culprit() {
+    let code = [
+        0x480b, 0x2110, 0x61c1, // ldr r0, =RCC; movs r1, #16; str r1, [r0, #0x1c]
+        0x480b, 0x490b, 0x62c1, // ldr r0, =TIM6; ldr r1, =999; str r1, [r0, #0x2c]
+        0x2101, 0x60c1, // movs r1, #1; str r1, [r0, #0xc]
+        0x4a0a, 0x4b0b, 0x6013, // ldr r2, =ISER; ldr r3, =1 << 17; str r3, [r2]
+        0x6001, 0x3280, 0x6013, // str r1, [r0]; adds r2, #128; str r3, [r2]: ICER
+        0x4c09, 0x3c01, 0xd1fd, // ldr r4, =turns; subs r4, #1; bne
+        0x3a80, 0x6013, 0xe7fe, // subs r2, #128; str r3, [r2]; b .
+        0x4802, 0x2100, 0x6101, // ldr r0, =TIM6; movs r1, #0; str r1, [r0, #0x10]
+        0x4770, // bx lr
+    ];
+    let pool = [0x4002_1000, 0x4000_1000, 999, 0xe000_e100, 1 << 17, 2_600];
+    let elf = arm(0x0800_0000, 16 + 17, &code, 40, &pool);
+    let (entries, lost, finding) = counts(&run(&elf, "stm32f070cb", "20500c"));
+    assert_eq!((entries, lost), (11, 9));
+    let finding = finding.expect("a finding");
+    assert!(finding.contains("it was masked from 0x080000da main"), "{finding}");
+    assert!(!finding.contains("behind"), "{finding}");
+}
+
 /// Timer 0 of an ATmega328P compares every 2,000 cycles, and `sei` comes after ten of them.
 #[test]
 fn compares_of_an_avr_under_cli_are_lost() {

@@ -63,4 +63,5 @@ mod trace_plan;
 mod traced;
 mod version;
 mod waits;
+mod waits_that_count;
 mod why;

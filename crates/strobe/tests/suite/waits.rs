@@ -16,7 +16,7 @@ pub(super) const fn load(register: u16, n: u16) -> u16 {
 
 /// A Cortex-M3 program of `main`, a function `other` from a byte of the code on, which is SysTick's
 /// handler too, and a variable `ticks`.
-fn arm(code: &[u16], other: u32, pool: &[u32]) -> Vec<u8> {
+pub(super) fn arm(code: &[u16], other: u32, pool: &[u32]) -> Vec<u8> {
     let end = code.len() as u32 * 2;
     with_functions(code, &[("main", 0, other), ("other", other, end - other)], pool)
 }
@@ -68,7 +68,7 @@ pub(super) fn run(elf: &[u8], arguments: &[&str]) -> Measurement {
 }
 
 /// Of each wait what for, and its cycles.
-fn waits(measurement: &Measurement) -> Vec<(String, u64)> {
+pub(super) fn waits(measurement: &Measurement) -> Vec<(String, u64)> {
     let Some(table) = measurement.table("waiting") else { return Vec::new() };
     let column = |id: &str| table.column(id).unwrap_or_else(|| panic!("no column {id}"));
     let texts = column("waits-for").cells.iter().map(|cell| match cell {
@@ -82,7 +82,7 @@ fn waits(measurement: &Measurement) -> Vec<(String, u64)> {
     texts.zip(cycles).collect()
 }
 
-const BOARD: [&str; 4] = ["--board", "cortex-m3", "--until", "100000c"];
+pub(super) const BOARD: [&str; 4] = ["--board", "cortex-m3", "--until", "100000c"];
 
 /// SysTick counts a variable every 1,000 cycles while `main` waits.
 pub(super) fn ticking(wait: &[u16]) -> Vec<u8> {
@@ -468,7 +468,7 @@ fn an_avr_waits_for_flags_and_counts() {
 }
 
 /// One AVR function, which begins at reset.
-fn avr(code: &[u16]) -> Vec<u8> {
+pub(super) fn avr(code: &[u16]) -> Vec<u8> {
     let image: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
     let mut elf = ElfBuilder::new();
     elf.machine = 83;

@@ -11,6 +11,7 @@ use super::exec::{Port, exec, load_multiple, write_any};
 use super::fault::Fault;
 use super::insn::Insn;
 use super::mpu::{Purpose, Rights};
+use super::nvic::numbers;
 use super::port::{CarefulPort, NO_WAIT};
 use super::run::{EXC_RETURN, End, Stop};
 use super::several::Broken;
@@ -198,6 +199,9 @@ impl<O: Observer> Machine<O> {
         self.spend(pc);
         let executed = self.now;
         self.masked.set(self.cpu.is_masked(), pc, executed);
+        if let Some((word, bits, on)) = self.system.nvic.switched.take() {
+            self.disabled.set(numbers(word, bits), !on, pc, executed);
+        }
         self.cpu.pc = next;
         self.cpu.it = next_it;
         let left = match end {

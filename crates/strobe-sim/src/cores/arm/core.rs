@@ -12,7 +12,7 @@ use super::trace::Waveform;
 use super::waiting::Waiting;
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycleCarry;
-use crate::kernel::masked::Masked;
+use crate::kernel::masked::{Disabled, Masked};
 use crate::kernel::observe::schedule::Who;
 use crate::kernel::observe::{Observer, Wait};
 use crate::kernel::pace::Model;
@@ -95,6 +95,8 @@ pub struct Machine<O: Observer> {
     pub(crate) carry: HalfCycleCarry,
     /// What the code last masked.
     pub(crate) masked: Masked,
+    /// Which interrupts it last disabled in the NVIC.
+    pub(crate) disabled: Disabled,
     /// Something may have become pending, masked or due.
     pub(crate) check: bool,
     /// The cycle before which nothing happens unless the core does it.
@@ -156,6 +158,7 @@ impl<O: Observer> Machine<O> {
             waiting: Waiting::default(),
             carry: HalfCycleCarry::default(),
             masked: Masked::default(),
+            disabled: Disabled::default(),
             check: true,
             horizon: 0,
             sleep: Sleep::Awake,

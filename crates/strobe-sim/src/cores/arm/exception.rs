@@ -190,6 +190,7 @@ impl<O: Observer> Machine<O> {
         waits.extend(self.flash_wait(Cause::FetchWait, target));
         let cost = waits.iter().map(|wait| wait.likely as u64).sum();
         let masked_from = self.masked.held_up(pended_at);
+        let masked_from = masked_from.or_else(|| self.disabled.held_up(exception, pended_at));
         let kind = TransferKind::ExceptionEntry {
             exception,
             pended_at,

@@ -56,7 +56,7 @@ impl Set {
 }
 
 /// The numbers in a word of a [`Set`].
-fn numbers(word: usize, mut bits: u32) -> impl Iterator<Item = u16> {
+pub(crate) fn numbers(word: usize, mut bits: u32) -> impl Iterator<Item = u16> {
     let first = if word == 0 { 0 } else { number::IRQ0 + 32 * (word as u16 - 1) };
     std::iter::from_fn(move || {
         let at = bits.trailing_zeros();
@@ -86,6 +86,9 @@ pub(crate) struct Nvic {
     pended_drift: Vec<Drift>,
     /// The drift of what happens now.
     pub(crate) drift: Drift,
+    /// What was last written to NVIC_ISER or ICER, until somebody asks: a word of a [`Set`], its
+    /// bits, and whether they were enabled.
+    pub(crate) switched: Option<(usize, u32, bool)>,
 }
 
 impl Nvic {
@@ -191,6 +194,7 @@ impl Nvic {
         let bits = bits & self.irq_mask[register];
         let word = &mut self.enabled.0[1 + register];
         *word = if on { *word | bits } else { *word & !bits };
+        self.switched = Some((1 + register, bits, on));
     }
 
     /// The byte in NVIC_IPR or SHPR.
@@ -285,6 +289,7 @@ impl Default for Nvic {
             pended_at: [0; NUMBERS],
             pended_drift: vec![Drift::default(); NUMBERS],
             drift: Drift::default(),
+            switched: None,
         }
     }
 }

@@ -67,6 +67,7 @@ impl<O: Observer> Machine<O> {
         self.cpu.set_apsr(super::cpu::Z);
         self.sleep = Sleep::Awake;
         self.masked.forget();
+        self.disabled = Disabled::default();
         self.check = true;
         Ok(())
     }

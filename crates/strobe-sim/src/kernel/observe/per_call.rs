@@ -40,6 +40,8 @@ pub struct PerCall {
     pub worst: Option<Call>,
     /// Calls from within an open call: part of it.
     pub nested: u64,
+    /// Calls that a tail call ended.
+    pub tails: u64,
     /// Calls of which measuring saw a part only.
     pub parts: u64,
     /// Cycles of these with callees, as far as seen.
@@ -62,7 +64,7 @@ pub struct Call {
     pub with_callees: u64,
     /// Cycles in the function itself.
     pub alone: u64,
-    /// Cycles from entry to return.
+    /// Cycles from entry to return; of a call under way those before its first instruction.
     pub elapsed: u64,
 }
 
@@ -125,6 +127,13 @@ impl Chosen {
         }
     }
 
+    /// Calls of functions end in a jump to another one.
+    pub(super) fn jumped_on(&mut self, bits: u64) {
+        for (at, chosen) in self.all.iter_mut().enumerate() {
+            chosen.tails += u64::from(bits & (1 << at) != 0);
+        }
+    }
+
     /// Measuring begins or ends. A call that is entered in this very cycle is measured whole.
     pub(super) fn set_active(&mut self, active: bool, now: Now, running: &mut Opened) {
         if active == self.active {
@@ -133,7 +142,7 @@ impl Chosen {
         self.active = active;
         self.epoch += 1;
         let entered = running.open.iter_mut().filter(|open| active && open.call.begin == now.cycle);
-        entered.for_each(|open| open.epoch = self.epoch);
+        entered.for_each(|open| (open.epoch, open.call.elapsed) = (self.epoch, 0));
     }
 
     /// The core is now in a node on whose chain the functions of `mask` are.
@@ -177,7 +186,8 @@ impl Chosen {
             return;
         }
         let chosen = &mut self.all[open.chosen as usize];
-        let call = Call { elapsed: cycle - open.call.begin, ..open.call };
+        let elapsed = open.call.elapsed + cycle.saturating_sub(open.call.begin);
+        let call = Call { elapsed, ..open.call };
         chosen.with_callees.add(call.with_callees);
         chosen.alone.add(call.alone);
         chosen.elapsed.add(call.elapsed);

@@ -100,6 +100,9 @@ enum Asked {
     Handler(u64),
 }
 
+/// Cycles in which a request that nothing holds up is taken.
+const PROMPT: u64 = 64;
+
 /// Handlers remembered since thread code ran last; a longer chain forgets its oldest.
 const MAX_CHAIN: usize = 64;
 
@@ -222,7 +225,16 @@ impl Schedule {
     pub(super) fn enter(&mut self, e: &Entry, threads: &Threads, bus: &Bus) {
         self.settle(e.begin, e.asleep);
         let ended = self.chain.last().filter(|one| one.end > e.pended_at);
-        let behind = e.after.or(ended.map(|one| one.exception));
+        // Where thread code ran before and behind a handler, that has held nothing up.
+        let from_thread = e.after.is_none() && self.under_way.is_empty();
+        let at_first = self.left_at <= e.pended_at.saturating_add(PROMPT);
+        let till = ended.map_or(u64::MAX, |one| one.end.saturating_add(PROMPT));
+        let masked = e.masked_from.is_some();
+        let held_up = match from_thread {
+            true => at_first && (masked || till >= e.begin),
+            false => at_first || masked,
+        };
+        let behind = e.after.or(ended.map(|one| one.exception)).filter(|_| held_up);
         match (e.after, self.under_way.last()) {
             (Some(_), Some(_)) => self.end_handler(threads, bus),
             (_, Some(interrupted)) => {

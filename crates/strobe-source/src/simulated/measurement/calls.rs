@@ -44,12 +44,19 @@ pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
 }
 
 fn notes(calls: &FunctionCalls) -> Vec<String> {
-    let FunctionCalls { name, nested, parts, part_cycles, .. } = calls;
+    let FunctionCalls { name, nested, tails, parts, part_cycles, .. } = calls;
     let mut out = Vec::new();
     if *nested > 0 {
         let (calls, are) = (counted(*nested, "call"), if *nested == 1 { "is" } else { "are" });
         out.push(format!(
             "{name}: {calls} came from within a call of {name} and {are} part of the outermost."
+        ));
+    }
+    if *tails > 0 {
+        let calls = counted(*tails, "call");
+        out.push(format!(
+            "{name}: {calls} ended in a jump to another function (a tail call). What that one \
+             takes until it returns is in no figure of {name}; `--calls` with its name measures it."
         ));
     }
     if *parts > 0 {

@@ -40,7 +40,7 @@ pub(super) fn all(
     let bus = run.machine.bus();
     let calls = &run.machine.observer().1.0;
     let mut out = overflow::warnings(firmware, calls, names, threads);
-    out.extend(run.start.warning(board));
+    out.extend(run.start.warning(board, bus));
     out.extend(run.shifting.as_ref().map(drive::Shifting::note));
     let misfit = fit::complaint(firmware, board, bus);
     out.extend(misfit.map(|text| Warning::new("board-misfit", text)));

@@ -5,16 +5,23 @@
 //! left and the time of the last one. A loop that works leaves more: an address that moves, a sum,
 //! a shifted value, something stored, a count of what happened in some turns only. A loop without
 //! loads whose one counter goes in steps, and which computes nothing else, is a delay by counting;
-//! with two of them it may be a division.
+//! with two of them it may be a division. A sum is no work where all that it does is to end the
+//! loop: what a timer has gone on since the last turn, added up ([`super::deciding`]).
+
+mod conditions;
+mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use strobe_symbols::{Firmware, Instruction};
 
 use super::constants::Constants;
-use super::effect::{Effect, Load, Store, effect, frame};
+use super::deciding::Deciding;
+use super::effect::{Effect, effect, frame};
 use super::flow::{Flow, Loop};
+use super::places::{Place, known, place};
 use super::reader::{DEPTH, arguments, reader, written_by};
+use steps::steps_by_registers;
 
 /// Instructions of a loop that may be a wait, and of a function that it may call.
 pub(super) const MOST: usize = 64;
@@ -53,33 +60,41 @@ pub(super) fn waits(
 /// The same of a turn that begins there.
 fn waits_in(firmware: &Firmware, code: &[Instruction], flow: &Flow, of: &Loop) -> Option<Waits> {
     let turn = Turn::of(firmware, code, flow, of)?;
-    let counters = turn.counters()?;
-    let slots: BTreeSet<&String> =
-        turn.effects.iter().filter_map(|one| Some(&one.stores.as_ref()?.slot)).collect();
-    turn.stores_are_idle(&slots)?;
+    let deciding = Deciding::of(&turn);
+    let counters = turn.counters(&deciding)?;
+    turn.stores_are_idle(&deciding)?;
+    let ends = |&register: &&String| deciding.reads(&turn, register);
+    if counters.iter().filter(ends).any(|register| turn.is_shared(code, register)) {
+        // Some of the turns of the loop around it, which do more.
+        return None;
+    }
     let first = of.turn.iter().min().copied().unwrap_or_default();
-    let mut out = turn.sources(&code[..first], &counters, &slots)?;
-    out.counts = !(counters.is_empty() && slots.is_empty());
+    let mut out = turn.sources(&code[..first], &counters)?;
+    out.counts = !(counters.is_empty() && turn.stored.is_empty());
     let computes = |one: &Effect| {
         let moves = one.copies || one.extends || one.constant.is_some() || one.load.is_some();
-        !(one.writes.is_empty() || one.steps || one.carries || moves)
+        !(one.writes.is_empty() || one.steps || one.carries || one.joins || moves)
     };
+    let for_ever = |at| turn.is_variable(at) && !deciding.has(at);
     let counts = counters.len() + turn.counted_slots() == 1
         && !turn.paced
         && out.calls.is_empty()
+        && !(0..turn.effects.len()).any(for_ever)
         && !turn.effects.iter().any(computes);
     (!out.sources.is_empty() || counts).then_some(out)
 }
 
 /// A turn of a loop.
-struct Turn<'a> {
-    firmware: &'a Firmware,
-    flow: &'a Flow,
-    of: &'a Loop,
-    body: Vec<&'a Instruction>,
-    effects: Vec<Effect>,
-    /// The register that points into the function's frame.
-    frame: Option<&'static str>,
+pub(super) struct Turn<'a> {
+    pub(super) firmware: &'a Firmware,
+    pub(super) flow: &'a Flow,
+    pub(super) of: &'a Loop,
+    pub(super) body: Vec<&'a Instruction>,
+    pub(super) effects: Vec<Effect>,
+    /// Where each of them loads from or stores to.
+    pub(super) places: Vec<Option<Place>>,
+    /// The slots and variables that it stores to.
+    pub(super) stored: BTreeSet<String>,
     /// Something goes in steps that were set before the loop.
     paced: bool,
 }
@@ -101,21 +116,75 @@ impl<'a> Turn<'a> {
             let written = one.calls.and_then(|called| written_by(firmware, called, DEPTH));
             one.writes = written.unwrap_or_else(|| std::mem::take(&mut one.writes));
         }
+        conditions::join(&mut effects, &body);
         let paced = steps_by_registers(&mut effects, &body);
         let frame = code.iter().find_map(|one| frame(one, machine));
-        let turn = Turn { firmware, flow, of, body, effects, frame, paced };
-        let mut stores = turn.effects.iter().filter_map(|one| one.stores.as_ref());
-        let on_stack = stores.all(|to| turn.is_on_stack(&to.base));
-        on_stack.then_some(turn)
+        let first = of.turn.iter().min().copied().unwrap_or_default();
+        let known = known(machine, &code[..first], &body, &effects);
+        let access =
+            |one: &Effect| one.load.clone().or_else(|| Some(one.stores.as_ref()?.to.clone()));
+        let places: Vec<Option<Place>> = (effects.iter().zip(&known))
+            .map(|(one, known)| Some(place(&access(one)?, known, frame)))
+            .collect();
+        let written: BTreeSet<&String> = effects.iter().flat_map(|one| &one.writes).collect();
+        let mut stored = BTreeSet::new();
+        for ((one, to), known) in effects.iter().zip(&places).zip(&known) {
+            // What it claims is the same in every turn.
+            let is_same = |value: &String| known.0.contains_key(value) || !written.contains(value);
+            if one.claims.as_ref().is_some_and(|value| !is_same(value)) {
+                return None;
+            }
+            if one.stores.is_none() {
+                continue;
+            }
+            match to {
+                Some(Place::Slot(_)) => {}
+                Some(Place::Fixed(at)) if firmware.data_symbol_at(*at).is_some() => {}
+                _ => return None,
+            }
+            stored.extend(to.as_ref().and_then(Place::key));
+        }
+        Some(Turn { firmware, flow, of, body, effects, places, stored, paced })
     }
 
-    fn is_on_stack(&self, base: &str) -> bool {
-        base == "sp" || self.frame == Some(base)
+    /// The slot or variable that an instruction loads from or stores to, if the turn stores there.
+    pub(super) fn slot(&self, at: usize) -> Option<&String> {
+        let key = self.places[at].as_ref()?.key()?;
+        self.stored.get(&key)
     }
 
-    /// Whether each turn comes through an instruction.
+    /// Whether an instruction stores to a variable.
+    fn is_variable(&self, at: usize) -> bool {
+        self.effects[at].stores.is_some() && matches!(self.places[at], Some(Place::Fixed(_)))
+    }
+
+    /// Whether each turn executes an instruction.
     fn always(&self, at: usize) -> bool {
-        self.of.always_passes(self.flow, self.of.turn[at])
+        !self.effects[at].maybe && self.of.always_passes(self.flow, self.of.turn[at])
+    }
+
+    /// Whether the loop around this one counts on in a register before it enters this one anew.
+    fn is_shared(&self, code: &[Instruction], register: &String) -> bool {
+        let machine = self.firmware.machine();
+        let inside = |at: &usize| self.of.turn.contains(at);
+        // Of those outside and whether the register was stepped on the way there.
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<(usize, bool)> = self.of.turn.iter().map(|&at| (at, false)).collect();
+        while let Some((at, stepped)) = open.pop() {
+            if stepped && self.flow.next(at).iter().any(inside) {
+                return true;
+            }
+            for &to in self.flow.next(at).iter().filter(|&to| !inside(to)) {
+                let one = effect(&code[to], machine).unwrap_or_default();
+                let writes = one.writes.contains(register);
+                let steps = writes && (one.steps || one.carries) && one.reads.contains(register);
+                let to = (to, stepped || steps);
+                if (steps || !writes) && seen.insert(to) {
+                    open.push(to);
+                }
+            }
+        }
+        false
     }
 
     /// Whether what an instruction writes to a register may still be there at a turn's end.
@@ -129,7 +198,7 @@ impl<'a> Turn<'a> {
 
     /// Registers that a turn leaves to the next one; `None` if one of them does more than count, in
     /// each turn or towards the loop's end. Further bytes and words of one counter are not counted.
-    fn counters(&self) -> Option<BTreeSet<String>> {
+    fn counters(&self, deciding: &Deciding) -> Option<BTreeSet<String>> {
         let (mut written, mut live) = (BTreeSet::new(), BTreeSet::new());
         for one in &self.effects {
             live.extend(one.reads.iter().filter(|read| !written.contains(*read)).cloned());
@@ -143,22 +212,26 @@ impl<'a> Turn<'a> {
             let own = |one: &Effect| one.writes.contains(register) && (one.steps || one.carries);
             self.effects.iter().any(|one| one.reads.contains(register) && !own(one))
         };
-        let mut out = self.stepped();
-        for register in carried.difference(&out.clone()) {
+        let stepped = self.stepped();
+        let is_first = |register: &&String| stepped.get(*register) == Some(&false);
+        let mut out: BTreeSet<String> = carried.iter().filter(is_first).cloned().collect();
+        for register in carried.iter().filter(|register| !stepped.contains_key(*register)) {
             let writes = |&(at, one): &(usize, &Effect)| {
                 one.writes.contains(register) && self.leaves(at, register)
             };
             let mut writers = self.effects.iter().enumerate().filter(writes);
             let in_place = |one: &Effect| one.reads.iter().all(|read| one.writes.contains(read));
             let counts = |(at, one): (usize, &Effect)| {
-                let steps = (one.steps && in_place(one)) || one.carries;
-                reloads[at] || steps && (self.always(at) || decides(register))
+                let steps = (one.steps || one.carries) && in_place(one);
+                let counts = steps && (self.always(at) || decides(register));
+                reloads[at] || counts || deciding.sums(at)
             };
             if !writers.clone().all(counts) {
                 return None;
             }
             // Of a pair the first register stands for both.
-            if writers.any(|(_, one)| one.steps && one.writes.first() == Some(register)) {
+            let is_first = |one: &Effect| one.steps && one.writes.first() == Some(register);
+            if writers.any(|(at, one)| is_first(one) || deciding.sums(at) && !reloads[at]) {
                 out.insert(register.clone());
             }
         }
@@ -186,7 +259,7 @@ impl<'a> Turn<'a> {
     fn counted_slots(&self) -> usize {
         let mut further = BTreeSet::new();
         let mut slots = BTreeSet::new();
-        for one in &self.effects {
+        for (at, one) in self.effects.iter().enumerate() {
             for register in &one.writes {
                 let is_further = one.carries || one.writes.first() != Some(register);
                 match is_further {
@@ -194,65 +267,86 @@ impl<'a> Turn<'a> {
                     false => further.remove(register),
                 };
             }
-            if let Some(store) = one.stores.as_ref().filter(|s| !further.contains(&s.register)) {
-                slots.insert(&store.slot);
+            let first = one.stores.as_ref().and_then(|store| store.registers.first());
+            if first.is_some_and(|register| !further.contains(register)) {
+                slots.extend(self.slot(at));
             }
         }
         slots.len()
     }
 
     /// Registers that a turn of one way leaves as they were but for constant steps, also where they
-    /// go through others: `subs r3, r0, #1` and later `mov r0, r3`.
-    fn stepped(&self) -> BTreeSet<String> {
+    /// go through others: `subs r3, r0, #1` and later `mov r0, r3`. Of a counter of several bytes
+    /// or words all but the first are marked.
+    fn stepped(&self) -> BTreeMap<String, bool> {
         if !self.of.has_one_way(self.flow) {
-            return BTreeSet::new();
+            return BTreeMap::new();
         }
         // What each register holds: another one at the beginning of the turn, and steps.
-        let mut now: BTreeMap<&String, Option<(&String, bool)>> = BTreeMap::new();
+        let mut now: BTreeMap<&String, Option<(&String, bool, bool)>> = BTreeMap::new();
         for one in &self.effects {
-            let origin = match one.reads.as_slice() {
-                [from] if one.steps || one.copies => {
-                    let known = now.get(from).copied().unwrap_or(Some((from, false)));
-                    known.map(|(origin, stepped)| (origin, stepped || one.steps))
-                }
-                _ => None,
+            let steps = one.steps || one.carries;
+            let origin = |n: usize| {
+                let from = one.origin(n).filter(|_| (steps || one.copies) && !one.maybe)?;
+                let known = now.get(from).copied().unwrap_or(Some((from, false, false)));
+                let further = steps && (one.carries || n > 0);
+                known.map(|(origin, stepped, later)| (origin, stepped || steps, later || further))
             };
-            now.extend(one.writes.iter().map(|register| (register, origin)));
+            let origins: Vec<_> = (0..one.writes.len()).map(origin).collect();
+            now.extend(one.writes.iter().zip(origins));
         }
-        let own = |(register, holds): (&&String, &Option<(&String, bool)>)| {
-            holds.is_some_and(|(origin, stepped)| stepped && origin == *register)
+        let own = |(register, holds): (&&String, &Option<(&String, bool, bool)>)| {
+            let (_, _, further) =
+                holds.filter(|(origin, steps, _)| *steps && origin == register)?;
+            Some(((*register).clone(), further))
         };
-        now.iter().filter(|one| own(*one)).map(|(register, _)| (*register).clone()).collect()
+        now.iter().filter_map(own).collect()
     }
 
-    /// What is stored on the stack in each turn is a counter, or what was loaded.
-    fn stores_are_idle(&self, slots: &BTreeSet<&String>) -> Option<()> {
+    /// What is stored on the stack in each turn is a counter, or what was loaded, or all that it
+    /// does is to end the loop. What is stored in a variable is a count of the turns in it.
+    fn stores_are_idle(&self, deciding: &Deciding) -> Option<()> {
         // Loaded to be counted, and once more to be looked at.
         let decides = |slot: &String| {
-            let loads = |one: &&Effect| {
-                one.load
-                    .as_ref()
-                    .is_some_and(|load| matches!(load, Load::Base { text, .. } if text == slot))
-            };
-            self.effects.iter().filter(loads).nth(1).is_some()
+            let loads =
+                |at: &usize| self.effects[*at].load.is_some() && self.slot(*at) == Some(slot);
+            (0..self.effects.len()).filter(loads).nth(1).is_some()
         };
         let mut idle: BTreeSet<&String> = BTreeSet::new();
+        // Registers with what was in a variable, and steps.
+        let mut counted: BTreeMap<&String, &String> = BTreeMap::new();
         for (at, one) in self.effects.iter().enumerate() {
-            let copied =
-                (one.copies || one.extends) && one.reads.iter().all(|read| idle.contains(read));
-            let from_slot = one.load.as_ref().is_some_and(
-                |load| matches!(load, Load::Base { text, .. } if slots.contains(text)),
-            );
-            if let Some(Store { register, slot, .. }) = &one.stores
-                && !(idle.contains(register) && (self.always(at) || decides(slot)))
-            {
-                return None;
+            let slot = self.slot(at);
+            if let Some(store) = &one.stores {
+                let slot = slot?;
+                let counts = |register: &String| match self.is_variable(at) {
+                    true => counted.get(register) == Some(&slot) && self.always(at),
+                    false => idle.contains(register) && (self.always(at) || decides(slot)),
+                };
+                let sums = deciding.sums(at) && !self.is_variable(at);
+                if !sums && !store.registers.iter().all(counts) {
+                    return None;
+                }
             }
-            let is_idle = one.steps || one.carries || copied || (one.load.is_some() && !from_slot);
-            for register in &one.writes {
+            let copies = one.copies || one.extends;
+            let copied = copies && one.reads.iter().all(|read| idle.contains(read));
+            let loads = one.load.is_some() && slot.is_none();
+            let stays = !one.maybe || one.writes.iter().all(|own| idle.contains(own));
+            let is_idle = (one.steps || one.carries || copied || loads) && stays;
+            let moves = one.steps || one.carries || copies;
+            let counts = |n: usize| match &one.load {
+                Some(_) => slot,
+                None => one.origin(n).filter(|_| moves).and_then(|from| counted.get(from).copied()),
+            };
+            let values: Vec<_> = (0..one.writes.len()).map(counts).collect();
+            for (register, value) in one.writes.iter().zip(values) {
                 match is_idle {
                     true => idle.insert(register),
                     false => idle.remove(register),
+                };
+                match value {
+                    Some(value) => counted.insert(register, value),
+                    None => counted.remove(register),
                 };
             }
         }
@@ -261,35 +355,33 @@ impl<'a> Turn<'a> {
 
     /// What is loaded in a turn and which functions are called to look; nothing if an address or
     /// an argument depends on a counter.
-    fn sources(
-        &self,
-        before: &[Instruction],
-        counters: &BTreeSet<String>,
-        slots: &BTreeSet<&String>,
-    ) -> Option<Waits> {
-        let mut constants = Constants::default();
+    fn sources(&self, before: &[Instruction], counters: &BTreeSet<String>) -> Option<Waits> {
+        let mut constants = Constants::at_entry(self.firmware.machine());
         let machine = self.firmware.machine();
         before.iter().for_each(|one| constants.take(effect(one, machine).as_ref(), one));
         let (mut tainted, mut out) = (counters.clone(), Waits::default());
-        for (one, instruction) in self.effects.iter().zip(&self.body) {
+        for (at, (one, instruction)) in self.effects.iter().zip(&self.body).enumerate() {
             let depends = one.reads.iter().any(|read| tainted.contains(read));
+            if depends && one.multiplies {
+                return None;
+            }
             let mut from_slot = false;
             if let Some(load) = &one.load {
                 if depends {
                     return None;
                 }
-                match load {
-                    Load::At(at) => drop(out.sources.insert(For::Address(*at))),
-                    Load::Base { text, .. } if slots.contains(text) => from_slot = true,
-                    Load::Base { base, .. } if self.is_on_stack(base) => {}
-                    Load::Base { .. } => drop(out.sources.insert(constants.place(load))),
+                from_slot = self.slot(at).is_some();
+                let is_inside = self.places[at].as_ref().is_some_and(Place::is_in_frame);
+                if !(from_slot || is_inside) {
+                    out.sources.insert(constants.place(load));
                 }
             }
             if let Some(called) = one.calls {
                 if !arguments(self.firmware, called, DEPTH)?.is_disjoint(&tainted) {
                     return None;
                 }
-                reader(self.firmware, called, instruction.address, DEPTH, &mut out)?;
+                let site = (instruction.address, &constants);
+                reader(self.firmware, called, site, DEPTH, &mut out)?;
             }
             for register in &one.writes {
                 match from_slot || (depends && one.load.is_none()) {
@@ -301,28 +393,4 @@ impl<'a> Turn<'a> {
         }
         Some(out)
     }
-}
-
-/// Makes steps of additions of a register that is the same in every turn: a constant, set on every
-/// way to the addition, or a value from before the loop. Whether there are some of the latter.
-fn steps_by_registers(effects: &mut [Effect], body: &[&Instruction]) -> bool {
-    let entries: BTreeSet<u32> =
-        body.iter().filter_map(|one| Some(one.target.as_ref()?.address & !1)).collect();
-    let written: BTreeSet<String> = effects.iter().flat_map(|one| one.writes.clone()).collect();
-    let (mut constants, mut paced) = (Constants::default(), false);
-    for (one, instruction) in effects.iter_mut().zip(body) {
-        if entries.contains(&instruction.address) {
-            constants = Constants::default();
-        }
-        if let Some((by, carries)) = &one.adds {
-            let (is_constant, is_kept) = (constants.0.contains_key(by), !written.contains(by));
-            if is_constant || is_kept {
-                paced |= !is_constant;
-                (one.carries, one.steps) = (*carries, !carries);
-                one.reads.retain(|read| one.writes.contains(read));
-            }
-        }
-        constants.take(Some(one), instruction);
-    }
-    paced
 }

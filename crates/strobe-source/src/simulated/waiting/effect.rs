@@ -3,6 +3,8 @@
 //! Read from the disassembly, for both instruction sets. Whatever is not known here is taken for
 //! work: a loop is called a wait only if each of its instructions is understood.
 
+mod avr;
+
 use strobe_symbols::{Instruction, Machine};
 
 use super::flow::unconditional;
@@ -16,15 +18,13 @@ pub(super) enum Load {
     Base { base: String, index: Option<String>, offset: u32, text: String },
 }
 
-/// A store to a slot in a function's frame.
+/// A store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Store {
-    /// As it is written.
-    pub slot: String,
-    /// The register that points into the frame, if it does.
-    pub base: String,
-    /// What is stored.
-    pub register: String,
+    /// Where to, written as a load from there.
+    pub to: Load,
+    /// What is stored: one register, or a pair.
+    pub registers: Vec<String>,
 }
 
 /// What one instruction does.
@@ -43,16 +43,34 @@ pub(super) struct Effect {
     pub copies: bool,
     /// It makes a byte or a halfword a word.
     pub extends: bool,
+    /// It multiplies, divides or shifts by what is in a register.
+    pub multiplies: bool,
+    /// It joins bytes or words of a value by OR, to look whether any bit is set.
+    pub joins: bool,
+    /// It depends on a condition: what it writes may also stay what it was.
+    pub maybe: bool,
     pub load: Option<Load>,
-    /// A store to what may be a slot on the stack.
     pub stores: Option<Store>,
+    /// What it stores if nobody else has come in between (STREX).
+    pub claims: Option<String>,
     /// A call to a known place.
     pub calls: Option<u32>,
     /// It leaves the function.
     pub returns: bool,
 }
 
-/// Frame pointers of functions that have one: Thumb code's, and AVR's pair of r28 and r29.
+impl Effect {
+    /// The register that the `n`th register that it writes is made from, if that is one.
+    pub(super) fn origin(&self, n: usize) -> Option<&String> {
+        match self.reads.len() {
+            1 => self.reads.first(),
+            pair if pair == self.writes.len() => self.reads.get(n),
+            _ => None,
+        }
+    }
+}
+
+/// The frame pointer of functions that have one: Thumb code's, and AVR's pair of r28 and r29.
 const FRAME_ARM: &str = "r7";
 const FRAME_AVR: &str = "Y";
 
@@ -100,8 +118,12 @@ fn operands(text: &str) -> Vec<String> {
     out.iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
 }
 
-fn number(text: &str) -> Option<u32> {
+/// A number as it is written: `#-0x1fff2000` is one whose highest bit is set.
+pub(super) fn number(text: &str) -> Option<u32> {
     let text = text.trim_start_matches('#');
+    if let Some(positive) = text.strip_prefix('-') {
+        return number(positive).map(u32::wrapping_neg);
+    }
     match text.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),
         None => text.parse().ok(),
@@ -116,7 +138,7 @@ fn is_register(text: &str) -> bool {
 pub(super) fn effect(instruction: &Instruction, machine: Machine) -> Option<Effect> {
     let all = operands(&instruction.operands);
     match machine {
-        Machine::Avr => avr(instruction, &all),
+        Machine::Avr => avr::effect(instruction, &all),
         _ => arm(instruction, &all),
     }
 }
@@ -128,7 +150,7 @@ fn arm(instruction: &Instruction, all: &[String]) -> Option<Effect> {
         let (plain, true) = unconditional(name) else { return None };
         let mut out = arm_named(plain, instruction, all)?;
         out.reads.extend(out.writes.iter().cloned());
-        Some(Effect { steps: false, constant: None, copies: false, returns: false, ..out })
+        Some(Effect { maybe: true, constant: None, copies: false, returns: false, ..out })
     })
 }
 
@@ -138,10 +160,12 @@ fn arm_named(name: &str, instruction: &Instruction, all: &[String]) -> Option<Ef
     };
     let nothing = || Some(Effect::default());
     match name {
-        "nop" | "isb" | "dsb" | "dmb" | "wfe" | "wfi" | "sev" | "yield" => return nothing(),
+        "nop" | "isb" | "dsb" | "dmb" | "wfe" | "wfi" | "sev" | "yield" | "clrex" => {
+            return nothing();
+        }
         "bl" => {
             let calls = instruction.target.as_ref().map(|target| target.address & !1)?;
-            let writes = ["r0", "r1", "r2", "r3", "ip", "lr"].map(str::to_owned).to_vec();
+            let writes = ["r0", "r1", "r2", "r3", "r12", "ip", "lr"].map(str::to_owned).to_vec();
             return Some(Effect { calls: Some(calls), writes, ..Effect::default() });
         }
         "bx" if all.first().is_some_and(|to| to == "lr") => {
@@ -177,31 +201,51 @@ fn arm_named(name: &str, instruction: &Instruction, all: &[String]) -> Option<Ef
         _ => {}
     }
     let first = all.first()?.clone();
-    if ["ldr", "ldrb", "ldrh", "ldrsb", "ldrsh"].contains(&name) {
-        let out = Effect { writes: vec![first], ..Effect::default() };
+    memory_access(name, instruction, all).unwrap_or_else(|| arithmetic(name, all, &first))
+}
+
+const LOADS: [&str; 8] = ["ldr", "ldrb", "ldrh", "ldrsb", "ldrsh", "ldrex", "ldrexb", "ldrexh"];
+
+/// Loads and stores; nothing if it is neither, and `Some(None)` if it is one that is not known.
+fn memory_access(name: &str, instruction: &Instruction, all: &[String]) -> Option<Option<Effect>> {
+    let (place, registers) = all.split_last()?;
+    let access = |number: usize| -> Option<(Load, Vec<String>)> {
+        let load = memory(place).filter(|_| registers.len() == number)?;
+        let Load::Base { base, index, .. } = &load else { return None };
+        let leads = std::iter::once(base).chain(index).cloned().collect();
+        Some((load, leads))
+    };
+    if LOADS.contains(&name) || name == "ldrd" {
+        let number = if name == "ldrd" { 2 } else { 1 };
+        let out = Effect { writes: registers.to_vec(), ..Effect::default() };
         if let Some(literal) = &instruction.literal {
-            return Some(Effect { constant: literal.value, ..out });
+            return Some((number == 1).then_some(Effect { constant: literal.value, ..out }));
         }
-        let load = memory(all)?;
-        let mut reads = Vec::new();
-        if let Load::Base { base, index, .. } = &load {
-            reads.push(base.clone());
-            reads.extend(index.clone());
-        }
-        return Some(Effect { reads, load: Some(load), ..out });
+        let of = |(load, reads)| Effect { reads, load: Some(load), ..out };
+        return Some(access(number).map(of));
     }
-    if ["str", "strb", "strh"].contains(&name) {
-        let Load::Base { base, text, .. } = memory(all)? else { return None };
-        let is_slot = base == "sp" || base == FRAME_ARM;
-        let stores = is_slot.then(|| Store { slot: text, base, register: first.clone() })?;
-        return Some(Effect { reads: vec![first], stores: Some(stores), ..Effect::default() });
+    if ["str", "strb", "strh", "strd"].contains(&name) {
+        let number = if name == "strd" { 2 } else { 1 };
+        let of = |(to, mut reads): (Load, Vec<String>)| {
+            let registers = registers.to_vec();
+            reads.extend(registers.iter().cloned());
+            Effect { reads, stores: Some(Store { to, registers }), ..Effect::default() }
+        };
+        return Some(access(number).map(of));
     }
-    arithmetic(name, all, &first)
+    if ["strex", "strexb", "strexh"].contains(&name) {
+        let of = |(_, mut reads): (Load, Vec<String>)| {
+            let (status, value) = (registers[0].clone(), registers[1].clone());
+            reads.push(value.clone());
+            Effect { reads, writes: vec![status], claims: Some(value), ..Effect::default() }
+        };
+        return Some(access(2).map(of));
+    }
+    None
 }
 
 /// The address of a load or store that leaves its base as it is.
-fn memory(all: &[String]) -> Option<Load> {
-    let [_, text] = all else { return None };
+fn memory(text: &str) -> Option<Load> {
     let inner = text.strip_prefix('[')?.strip_suffix(']')?;
     let mut parts = inner.split(',').map(str::trim);
     let base = parts.next()?.to_owned();
@@ -213,27 +257,40 @@ fn memory(all: &[String]) -> Option<Load> {
             None => {}
         }
     }
-    Some(Load::Base { base, index, offset, text: text.clone() })
+    Some(Load::Base { base, index, offset, text: text.to_owned() })
 }
 
 fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
-    let plain = name.strip_suffix('s').unwrap_or(name);
+    let plain = name.strip_suffix('s').filter(|_| name != "mls").unwrap_or(name);
+    if ["umull", "smull"].contains(&plain) {
+        let [low, high, one, other] = all else { return None };
+        let (writes, reads) = (vec![low.clone(), high.clone()], vec![one.clone(), other.clone()]);
+        return Some(Effect { multiplies: true, writes, reads, ..Effect::default() });
+    }
+    let shifts = ["lsl", "lsr", "asr"].contains(&plain);
+    let multiplies = ["mul", "mla", "mls", "udiv", "sdiv"].contains(&plain)
+        || shifts && all.last().is_some_and(|by| is_register(by));
     let known = [
         "add", "addw", "sub", "subw", "rsb", "mov", "movw", "movt", "mvn", "and", "bic", "orr",
         "eor", "lsl", "lsr", "asr", "ubfx", "sbfx", "uxtb", "uxth", "sxtb", "sxth", "sbc", "adc",
-        "mr",
+        "mr", "clz", "rbit", "rev", "rev16",
     ];
-    if !known.contains(&plain) || first == "sp" || first == "pc" || !is_register(first) {
+    if !(multiplies || known.contains(&plain))
+        || first == "sp"
+        || first == "pc"
+        || !is_register(first)
+    {
         return None;
     }
     let mut reads: Vec<String> =
         all.iter().skip(1).filter(|text| is_register(text)).cloned().collect();
     let immediate = all.last().filter(|text| text.starts_with('#')).and_then(|text| number(text));
     let moves = ["mov", "movw", "mvn", "mr", "uxtb", "uxth", "sxtb", "sxth"].contains(&plain);
-    if all.len() == 2 && !moves {
+    let turns = ["clz", "rbit", "rev", "rev16"].contains(&plain);
+    if all.len() == 2 && !moves && !turns {
         reads.push(first.to_owned());
     }
-    let by_constant = immediate.is_some() && reads.iter().all(|read| read == first);
+    let by_constant = immediate.is_some() && reads.len() == 1;
     let constant = immediate.filter(|_| moves && plain != "mvn" && all.len() == 2);
     // `adds r0, r3` and `adds r0, r0, r3`, without a shift.
     let in_place = all.len() == 2 || all.len() == 3 && all[1] == first;
@@ -245,111 +302,11 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
         carries: ["sbc", "adc"].contains(&plain) && by_constant,
         copies: plain == "mov" && constant.is_none(),
         extends: ["uxtb", "uxth", "sxtb", "sxth"].contains(&plain),
+        joins: plain == "orr" && immediate.is_none(),
+        multiplies,
         writes: vec![first.to_owned()],
         constant,
         reads,
         ..Effect::default()
     })
-}
-
-/// The register after one of a pair.
-fn second(register: &str) -> Option<String> {
-    let n: u32 = register.strip_prefix('r')?.parse().ok()?;
-    Some(format!("r{}", n + 1))
-}
-
-/// The address of I/O register 0 in the data space, and of data space itself, as ELF files have
-/// them.
-const IO: u32 = 0x80_0020;
-const DATA: u32 = 0x80_0000;
-/// The status register, as an I/O address.
-const SREG: u32 = 0x3f;
-
-/// The registers of a pointer.
-fn pointer(name: &str) -> Option<[&'static str; 2]> {
-    Some(match name {
-        "X" => ["r26", "r27"],
-        "Y" => ["r28", "r29"],
-        "Z" => ["r30", "r31"],
-        _ => return None,
-    })
-}
-
-fn avr(instruction: &Instruction, all: &[String]) -> Option<Effect> {
-    let name = instruction.mnemonic.as_str();
-    let get = |n: usize| all.get(n).cloned();
-    let out = Effect::default();
-    let io = |n: usize| get(n).and_then(|text| number(&text));
-    match name {
-        "nop" | "wdr" | "rjmp" | "jmp" | "cli" | "sei" | "sleep" | "push" | "pop" => Some(out),
-        "ret" => Some(Effect { returns: true, ..out }),
-        "call" | "rcall" => {
-            let calls = instruction.target.as_ref().map(|target| target.address);
-            let writes = (18..28).chain(30..32).map(|n| format!("r{n}")).collect();
-            calls.map(|at| Effect { calls: Some(at), writes, ..out })
-        }
-        _ if name.starts_with("br") && name != "break" => Some(out),
-        "cp" | "cpc" | "cpi" | "tst" | "sbrs" | "sbrc" | "cpse" => {
-            let reads = all.iter().filter(|text| text.starts_with('r')).cloned().collect();
-            Some(Effect { reads, ..out })
-        }
-        "sbis" | "sbic" => Some(Effect { load: Some(Load::At(IO + io(0)?)), ..out }),
-        "in" => {
-            let load = Some(Load::At(IO + io(1)?)).filter(|_| io(1) != Some(SREG));
-            Some(Effect { writes: vec![get(0)?], load, ..out })
-        }
-        "out" if io(0) == Some(SREG) => Some(Effect { reads: vec![get(1)?], ..out }),
-        "lds" => {
-            let load = Some(Load::At(DATA + io(1)?));
-            Some(Effect { writes: vec![get(0)?], load, ..out })
-        }
-        "ld" | "ldd" => {
-            let (text, to) = (get(1)?, get(0)?);
-            let plain = name == "ldd" || ["X", "Y", "Z"].contains(&text.as_str());
-            let base = text.get(..1).filter(|_| plain)?.to_owned();
-            let reads = pointer(&base)?.map(str::to_owned).to_vec();
-            let load = Load::Base { base, index: None, offset: 0, text };
-            Some(Effect { writes: vec![to], reads, load: Some(load), ..out })
-        }
-        "std" => {
-            let (slot, from) = (get(0)?, get(1)?);
-            let base = slot.starts_with(FRAME_AVR).then(|| FRAME_AVR.to_owned())?;
-            let stores = Store { slot, base, register: from.clone() };
-            Some(Effect { reads: vec![from], stores: Some(stores), ..out })
-        }
-        _ => avr_arithmetic(name, all),
-    }
-}
-
-fn avr_arithmetic(name: &str, all: &[String]) -> Option<Effect> {
-    let first = all.first()?.clone();
-    let other = all.get(1).cloned().unwrap_or_default();
-    let of =
-        |writes: Vec<String>, reads: Vec<String>| Effect { reads, writes, ..Effect::default() };
-    let own = || vec![first.clone()];
-    match name {
-        "ldi" => Some(Effect { constant: number(&other), ..of(own(), Vec::new()) }),
-        "mov" => Some(Effect { copies: true, ..of(own(), vec![other]) }),
-        "movw" => {
-            let pair = |register: &str| Some(vec![register.to_owned(), second(register)?]);
-            Some(Effect { copies: true, ..of(pair(&first)?, pair(&other)?) })
-        }
-        // `tst r12` as it is encoded.
-        "and" | "or" if other == first => Some(of(Vec::new(), own())),
-        "inc" | "dec" | "subi" => Some(Effect { steps: true, ..of(own(), own()) }),
-        "adiw" | "sbiw" => {
-            let pair = vec![first.clone(), second(&first)?];
-            Some(Effect { steps: true, ..of(pair.clone(), pair) })
-        }
-        "sbci" => Some(Effect { carries: true, ..of(own(), own()) }),
-        // R1 is zero in compiled code.
-        "sbc" | "adc" if other == "r1" => Some(Effect { carries: true, ..of(own(), own()) }),
-        "sbc" | "adc" | "sub" | "add" | "and" | "or" | "eor" => {
-            let adds = (first != other && !["and", "or", "eor"].contains(&name))
-                .then(|| (other.clone(), name.ends_with('c')));
-            Some(Effect { adds, ..of(own(), vec![first.clone(), other]) })
-        }
-        "andi" | "ori" | "com" | "neg" | "swap" | "asr" | "lsr" | "ror" => Some(of(own(), own())),
-        _ => None,
-    }
 }

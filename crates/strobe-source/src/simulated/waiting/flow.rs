@@ -95,6 +95,16 @@ impl Flow {
         Flow { next, previous }
     }
 
+    /// The instructions that may be next.
+    pub(super) fn next(&self, at: usize) -> &[usize] {
+        &self.next[at]
+    }
+
+    /// The instructions that may have been before.
+    pub(super) fn previous(&self, at: usize) -> &[usize] {
+        &self.previous[at]
+    }
+
     /// The loops, each behind the one around it.
     pub(super) fn loops(&self) -> Vec<Loop> {
         let mut out = Vec::new();

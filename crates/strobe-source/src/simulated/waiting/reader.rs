@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use strobe_symbols::{Firmware, Instruction};
+use strobe_symbols::{Firmware, Instruction, Machine};
 
-use super::body::{MOST, Waits};
+use super::body::{MOST, Waits, waits};
 use super::constants::Constants;
 use super::effect::{Effect, Load, effect, frame, is_kept};
+use super::flow::{Flow, Loop};
+use super::places::place;
 
 /// Calls within calls that are followed.
 pub(super) const DEPTH: u32 = 3;
@@ -57,7 +59,7 @@ pub(super) fn arguments(firmware: &Firmware, at: u32, depth: u32) -> Option<BTre
 pub(super) fn reader(
     firmware: &Firmware,
     at: u32,
-    site: u32,
+    (site, given): (u32, &Constants),
     depth: u32,
     out: &mut Waits,
 ) -> Option<()> {
@@ -65,30 +67,57 @@ pub(super) fn reader(
     let effects: Vec<Effect> =
         code.iter().map(|one| effect(one, firmware.machine())).collect::<Option<_>>()?;
     let frame = code.iter().find_map(|one| frame(one, firmware.machine()));
-    let mut constants = Constants::default();
-    for (at, (one, instruction)) in effects.iter().zip(&code).enumerate() {
+    let mut constants = Constants::at_entry(firmware.machine());
+    for register in ["r0", "r1", "r2", "r3"] {
+        let value = given.0.get(register).filter(|_| firmware.machine() == Machine::Arm);
+        constants.0.extend(value.map(|value| (register.to_owned(), *value)));
+    }
+    let flow = Flow::of(&code, firmware.machine());
+    for (number, (one, instruction)) in effects.iter().zip(&code).enumerate() {
         let target = instruction.target.as_ref().filter(|_| one.calls.is_none());
         if let Some(target) = target.filter(|to| to.address <= instruction.address) {
             let first = code.partition_point(|one| one.address < target.address & !1);
-            let turn = effects.get(first..=at)?;
+            let turn = effects.get(first..=number)?;
             let works = turn.iter().any(|one| one.load.is_some() || one.calls.is_some());
             let is_outside = target.address & !1 < code.first()?.address;
-            if is_outside || works && !leaves(turn, &code[first..=at]) {
+            let again = || reads_again(firmware, &code, &effects, &flow, number);
+            if is_outside || works && !leaves(turn, &code[first..=number]) && !again() {
                 return None;
             }
         }
-        match &one.load {
-            Some(Load::Base { base, .. }) if base == "sp" || frame == Some(base) => {}
-            Some(load) => drop(out.sources.insert(constants.place(load))),
-            None => {}
+        let stores = one.stores.as_ref().map(|store| &store.to);
+        let is_inside = |load: &Load| place(load, &constants, frame).is_in_frame();
+        if one.claims.is_some() || stores.is_some_and(|to| !is_inside(to)) {
+            return None;
+        }
+        if let Some(load) = one.load.as_ref().filter(|load| !is_inside(load)) {
+            out.sources.insert(constants.place(load));
         }
         if let Some(called) = one.calls {
-            reader(firmware, called, site, depth - 1, out)?;
+            reader(firmware, called, (site, &constants), depth - 1, out)?;
         }
         constants.take(Some(one), instruction);
     }
     out.calls.entry(at & !1).or_default().insert(site);
     Some(())
+}
+
+/// Whether the loops with a jump only read again, until what they have read is of one moment: the
+/// time in milliseconds and the counter below it.
+fn reads_again(
+    firmware: &Firmware,
+    code: &[Instruction],
+    effects: &[Effect],
+    flow: &Flow,
+    jump: usize,
+) -> bool {
+    let mut around =
+        flow.loops().into_iter().filter(|one| !one.part && one.turn.contains(&jump)).peekable();
+    let waits = |one: Loop| {
+        let calls = one.turn.iter().any(|&at| effects[at].calls.is_some());
+        !calls && waits(firmware, code, flow, &one).is_some_and(|waits| !waits.counts)
+    };
+    around.peek().is_some() && around.all(waits)
 }
 
 /// Whether what is jumped back to returns before it comes to the jump again: an end that several

@@ -16,10 +16,12 @@ impl CallTree {
     #[cold]
     pub(super) fn left(&mut self, t: &Transfer, bus: &Bus) {
         let now = now_of(t);
+        let mut way_in = 0;
         match t.kind {
             TransferKind::ExceptionEntry { exception, interrupted_sp, after, cost, .. } => {
                 // Entry belongs to the handler, not to whoever happened to be interrupted.
                 let begin = t.now - cost;
+                way_in = cost;
                 let left = Now { cycle: begin, ..now };
                 self.charge(left);
                 // Between two stacks, in the middle of a switch by hand?
@@ -45,7 +47,7 @@ impl CallTree {
             }
         }
         if !self.chosen.all.is_empty() {
-            self.follow(now, t.from);
+            self.follow_in(now, t.from, way_in);
         }
         self.window.0 = StackWindow::NONE;
     }
@@ -54,7 +56,8 @@ impl CallTree {
         let root = self.handler_root(exception);
         if after.is_some() {
             self.handler_ends(t);
-            self.chosen.close_all(&mut self.running.opened, now_of(t).cycle);
+            // What has been charged ends before the way in of the next one.
+            self.chosen.close_all(&mut self.running.opened, self.last_cycle);
         }
         let handler = Context { root, current: root, ..Context::default() };
         let mut before = std::mem::replace(&mut self.running, handler);

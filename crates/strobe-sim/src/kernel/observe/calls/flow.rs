@@ -45,6 +45,11 @@ impl CallTree {
 
     fn call(&mut self, t: &Transfer, return_address: u32, bus: &Bus) {
         let node = self.running.current;
+        // A call to what comes next anyway takes two bytes of the stack (`rcall .+0`): the function
+        // has not called itself.
+        if t.to == return_address && self.kind_at(t.to) == self.nodes[node as usize].kind {
+            return;
+        }
         if self.running.frames.len() >= MAX_DEPTH {
             self.cut += 1;
             let missed = self.heap.as_deref_mut().filter(|heap| heap.function_at(t.to).is_some());
@@ -151,6 +156,11 @@ impl CallTree {
         }
         // A tail call: the function that runs now is replaced, its caller stays.
         let parent = self.running.frames.last().map_or(self.running.root, |top| top.node);
+        let current = &self.nodes[self.running.current as usize];
+        let ended = current.chosen & !self.nodes[parent as usize].chosen;
+        if self.active && ended != 0 {
+            self.chosen.jumped_on(ended);
+        }
         self.enter(parent, kind);
         if self.heap.is_some() {
             self.allocates(t, 0, bus);

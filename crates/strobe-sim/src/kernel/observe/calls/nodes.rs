@@ -185,9 +185,15 @@ impl CallTree {
     /// The core has come to another node, from an address: calls of chosen functions begin or end.
     #[inline]
     pub(super) fn follow(&mut self, now: Now, from: u32) {
+        self.follow_in(now, from, 0);
+    }
+
+    /// The same with the cycles that the way in took, which are the call's own.
+    #[inline]
+    pub(super) fn follow_in(&mut self, now: Now, from: u32, way_in: u64) {
         let mask = self.nodes[self.running.current as usize].chosen;
         let (node, begin) = (self.running.current, now.cycle);
-        let call = Call { begin, from, node, with_callees: 0, alone: 0, elapsed: 0 };
+        let call = Call { begin, from, node, with_callees: 0, alone: 0, elapsed: way_in };
         self.chosen.follow(&mut self.running.opened, mask, call);
     }
 }

@@ -101,6 +101,26 @@ fn a_thread_that_pends_the_switch_gives_up_by_itself() {
     assert_eq!((rig.handler(PENDSV).cycles, rig.handler(SVC).cycles), (50, 50));
 }
 
+/// A request that waits while thread code runs and nothing masks it is not enabled.
+#[test]
+fn a_handler_that_came_late_has_held_nothing_up() {
+    let behind = |rig: &Rig| rig.schedule.waits(IRQ).longest.map(|wait| wait.behind);
+    let mut rig = Rig::new();
+    rig.enter(SYSTICK, 9_000, (9_000, 9_016));
+    rig.chain(IRQ, 100, (9_030, 9_036));
+    assert_eq!(behind(&rig), Some(None));
+    // One that was there when the request came, and ended long before it was enabled.
+    let mut rig = Rig::new();
+    rig.enter(SYSTICK, 90, (90, 106));
+    rig.leave_to(0, 150);
+    rig.enter(IRQ, 100, (9_000, 9_016));
+    assert_eq!(behind(&rig), Some(None));
+    let mut rig = Rig::new();
+    rig.enter(SYSTICK, 90, (90, 106));
+    rig.chain(IRQ, 100, (9_030, 9_036));
+    assert_eq!(behind(&rig), Some(Some(SYSTICK)));
+}
+
 #[test]
 fn a_handler_that_pends_the_switch_preempts() {
     let mut rig = Rig::new();
