@@ -6,7 +6,8 @@
 //! no time of a damaged stream is exact, and what was seen so seldom that damage may have made it
 //! is shown apart.
 
-use strobe_model::{InDoubt, Profile, Traced, Who};
+use strobe_model::number::grouped;
+use strobe_model::{Expected, InDoubt, Profile, StreamTotals, Traced, Who};
 
 use super::kinds::EXTENSION;
 
@@ -20,6 +21,12 @@ const SILENT: u64 = 32;
 
 /// Wrong packets of one kind, for each such place, at most: they spread over many.
 const INVENTED: u64 = 4;
+
+/// The target's own clock, by which samples are due.
+pub(super) const STAMPS: &str = "local timestamps";
+
+/// Samples that the ends of a part may have more than are due in it: one at each.
+const AT_ENDS: u64 = 2;
 
 impl Steps {
     /// A local timestamp of so many ticks.
@@ -67,6 +74,42 @@ pub(super) fn why(traced: &Traced) -> String {
     format!(
         "the stream is damaged in {places} place{s}, and a wrong bit within a packet leaves no sign"
     )
+}
+
+/// What timestamps and samples do not agree on, where no packet explains it: a wrong bit in a
+/// timestamp is a time in which no sample came. So is any time by a wrong period.
+pub(super) fn unexplained(
+    expected: &Expected,
+    taken: u64,
+    stream: &StreamTotals,
+    parts: u64,
+) -> Option<String> {
+    let is_explained = expected.at_least || stream.overflows + stream.packets_in_doubt > 0;
+    if expected.from != STAMPS || is_explained {
+        return None;
+    }
+    let (due, parts) = (expected.samples, parts.max(1));
+    let what = if due > taken.saturating_add(parts) {
+        let n = grouped(due - taken);
+        format!("{n} samples are missing by the timestamps, and no packet shows a loss")
+    } else if taken > due.saturating_add(parts.saturating_mul(AT_ENDS)) {
+        format!("the timestamps have no time for {} of the samples", grouped(taken - due))
+    } else {
+        return None;
+    };
+    Some(format!(
+        "{what}: the period or the tick may be another one, a timestamp wrong, or bytes missing"
+    ))
+}
+
+/// Whether timestamps and samples disagree, so that no time is exact.
+pub(super) fn is_unexplained(traced: &Traced) -> bool {
+    let parts = traced.window.as_ref().map_or(1, |window| window.parts);
+    let sampling = &traced.sampling;
+    let expected = sampling.expected.as_ref();
+    expected
+        .and_then(|expected| unexplained(expected, sampling.taken, &traced.stream, parts))
+        .is_some()
 }
 
 /// Ports of pages that so few packets, or fewer, have named: one wrong page moves all packets

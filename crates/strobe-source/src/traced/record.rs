@@ -71,6 +71,10 @@ impl Accumulator {
             window
         });
         traced.sampling = self.sampling(&traced, settings);
+        if doubt::is_unexplained(&traced) {
+            // Without one that may be wrong, and the first, which is no time of the stream.
+            traced.times.ticks = self.steps.at_least(2);
+        }
         // Instruction trace makes sense, though not here.
         let is_trace = reader.is_some_and(|reader| reader.instructions().is_some());
         let nonsense = nonsense(&traced).filter(|_| !is_trace);

@@ -321,8 +321,8 @@ fn wrong_bits_in_frames_make_nothing_up() {
 /// follows is another stream's, and no figure hides it.
 #[test]
 fn a_wrong_stream_number_is_no_exact_total() {
-    let truth = sent(600, 5);
-    for framed in framed(&truth, 5) {
+    let truth = sent(600, 6);
+    for framed in framed(&truth, 6) {
         // Bytes of frames, without the synchronisations of four bytes before each 50 of them.
         let place = |frame: usize, byte: usize| 4 * (frame / 50 + 1) + 16 * frame + byte;
         let frames = (framed.len() - 4) / 16 * 50 / 51;
@@ -337,13 +337,50 @@ fn a_wrong_stream_number_is_no_exact_total() {
                 }
                 let bit = if bytes[at] & 1 == 0 { 0 } else { 1 + frame % 7 };
                 bytes[at] ^= 1 << bit;
-                // Number 0 before a byte of 0 is padding: two bytes less, and no sign of them.
-                if bytes[at] == 1 && bytes[at + 1] == 0 {
-                    continue;
-                }
                 is_honest(&measured(&bytes, Framing::Frames { stream: 1, skip: None }), &truth);
             }
         }
+    }
+}
+
+/// A return to a handler that never began is one packet, and a row of its own otherwise.
+#[test]
+fn a_wrong_number_of_a_return_makes_no_handler() {
+    let truth = sent(600, 5);
+    let thread: [u8; 3] = [0x0e, 0x00, 0x30];
+    let returns = truth.bytes.windows(3).enumerate().filter(|(_, packet)| *packet == thread);
+    // Before the first one a handler may have been open since before the trace.
+    for (at, _) in returns.skip(1).step_by(40) {
+        for bit in 0..8 {
+            let mut bytes = truth.bytes.clone();
+            bytes[at + 1] ^= 1 << bit;
+            let out = measured(&bytes, Framing::Bare);
+            is_honest(&out, &truth);
+            assert_eq!(out.findings.first().map(|f| f.code.as_str()), Some("damaged"), "{at}");
+        }
+    }
+}
+
+/// A timestamp that is too long has time in which no sample came, and no packet shows a loss.
+#[test]
+fn a_timestamp_that_samples_speak_against_is_in_no_exact_figure() {
+    for wrong in [1 << 9, 1 << 13, 1 << 20] {
+        let mut stream = Stream::new();
+        for n in 0..2000 {
+            if n % 800 == 0 {
+                stream.sync();
+            }
+            let ticks = if n == 1000 { TICKS ^ wrong } else { TICKS };
+            stream.pc_sample(0x0800_0100 + n % 64 * 2).local_timestamp(ticks, 0);
+        }
+        let out = measured(&stream.bytes, Framing::Bare);
+        let lost = out.coverage.lost.as_ref().expect("samples can be lost");
+        let Trust::Unknown { why } = lost.trust() else { panic!("{lost:?}") };
+        assert!(why.contains("no packet shows a loss"), "{why}");
+        let cycles = out.total("cycles").expect("there are timestamps");
+        assert_eq!(cycles.trust(), &Trust::AtLeast);
+        holds_of(Some(cycles), u64::from(1999 * TICKS * TICK), "cycles");
+        assert_eq!(out.window.duration.trust(), &Trust::AtLeast);
     }
 }
 
