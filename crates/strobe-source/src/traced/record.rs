@@ -44,7 +44,7 @@ impl Accumulator {
             (None, None) => PIN,
         };
         let mut traced = Traced {
-            stream: reader.map(|reader| self.stream(reader)).unwrap_or_default(),
+            stream: reader.map(|reader| self.stream(reader, settings)).unwrap_or_default(),
             recording: settings.recording.clone(),
             times: reader.map(|reader| self.times(reader, settings)).unwrap_or_default(),
             counters: self.counters(),
@@ -127,7 +127,7 @@ impl Accumulator {
         Ok(assemble(traced, kind, profile, balance, warnings, firmware, settings))
     }
 
-    fn stream(&self, reader: &Reader) -> StreamTotals {
+    fn stream(&self, reader: &Reader, settings: &Settings) -> StreamTotals {
         let packets = reader.packets();
         let frames = reader.frames().map(|frames| FrameTotals {
             bytes: frames.bytes,
@@ -147,10 +147,21 @@ impl Accumulator {
             undecodable_bytes: packets.undecodable_bytes + instructions,
             disruptions: packets.disruptions,
             packets_in_doubt: reader.doubt().packets,
-            damage: reader.doubt().damage + self.exceptions.contradictions,
+            damage: reader.doubt().damage
+                + self.exceptions.contradictions
+                + self.contradicted(settings),
             overflows: self.overflows(),
             kinds: self.packet_kinds(),
         }
+    }
+
+    /// Timestamps that samples speak against: these come at a period, unless only parts are
+    /// measured.
+    fn contradicted(&self, settings: &Settings) -> u64 {
+        let tick = settings.tick_cycles.filter(|tick| *tick > 0 && self.windows.is_none());
+        let period =
+            settings.period_cycles.zip(tick).map(|(cycles, tick)| cycles / u64::from(tick));
+        period.map_or(0, |period| self.gaps.too_long(period))
     }
 
     fn times(&self, reader: &Reader, settings: &Settings) -> TimeBase {

@@ -363,24 +363,42 @@ fn a_wrong_number_of_a_return_makes_no_handler() {
 
 /// A timestamp that is too long has time in which no sample came, and no packet shows a loss.
 #[test]
-fn a_timestamp_that_samples_speak_against_is_in_no_exact_figure() {
-    for wrong in [1 << 9, 1 << 13, 1 << 20] {
-        let mut stream = Stream::new();
-        for n in 0..2000 {
-            if n % 800 == 0 {
-                stream.sync();
-            }
-            let ticks = if n == 1000 { TICKS ^ wrong } else { TICKS };
-            stream.pc_sample(0x0800_0100 + n % 64 * 2).local_timestamp(ticks, 0);
+fn a_timestamp_that_samples_speak_against_is_damage() {
+    let truth = sent(2000, 7);
+    // Ticks behind a sample, and behind the end of a handler: at the end of these bytes.
+    let (sample, thread) = ([0x08, 0xc0, 10], [0x0e, 0x00, 0x30, 0xc0]);
+    let behind = |packets: &[u8]| {
+        let mut all = truth.bytes.windows(packets.len()).enumerate().skip(3000);
+        let found = all.find(|(_, bytes)| *bytes == packets);
+        found.expect("there are many").0 + packets.len()
+    };
+    for at in [behind(&sample) - 1, behind(&thread)] {
+        // One byte more: 128 ticks and more, up to those of three bytes.
+        for more in [&[0x04][..], &[0x40], &[0x80, 0x40]] {
+            let mut bytes = truth.bytes.clone();
+            bytes[at] |= 0x80;
+            bytes.splice(at + 1..at + 1, more.iter().copied());
+            let out = measured(&bytes, Framing::Bare);
+            is_honest(&out, &truth);
+            assert_eq!(out.findings.first().map(|f| f.code.as_str()), Some("damaged"), "{more:?}");
         }
-        let out = measured(&stream.bytes, Framing::Bare);
+    }
+}
+
+/// Where all samples speak against the timestamps, the period may be wrong as well.
+#[test]
+fn a_wrong_period_is_no_loss() {
+    let truth = sent(2000, 7);
+    for period_cycles in [2048, 8192] {
+        let settings = Settings { period_cycles: Some(period_cycles), ..settings() };
+        let out = within(&truth.bytes, Framing::Bare, &settings);
         let lost = out.coverage.lost.as_ref().expect("samples can be lost");
         let Trust::Unknown { why } = lost.trust() else { panic!("{lost:?}") };
-        assert!(why.contains("no packet shows a loss"), "{why}");
+        assert!(why.contains("the period or the tick may be another one"), "{why}");
         let cycles = out.total("cycles").expect("there are timestamps");
         assert_eq!(cycles.trust(), &Trust::AtLeast);
-        holds_of(Some(cycles), u64::from(1999 * TICKS * TICK), "cycles");
-        assert_eq!(out.window.duration.trust(), &Trust::AtLeast);
+        is_honest(&out, &truth);
+        assert!(!out.findings.iter().any(|finding| finding.code == "damaged"));
     }
 }
 

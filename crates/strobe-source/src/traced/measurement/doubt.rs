@@ -51,8 +51,8 @@ pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
             Cell::Figure { value: None, trust }
         });
         each(table, columns(&COUNTS, &id), |n| {
-            let (value, trust) = of_packets(n.as_u64(), silent, traced);
-            Cell::Figure { value: Some(value), trust }
+            let low = of_packets(n.as_u64(), silent);
+            Cell::Figure { value: Some(low), trust: Trust::AtLeast }
         });
         if id == "interrupts" {
             longest(traced, silent, table);
@@ -61,23 +61,18 @@ pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
     out.sections.retain(|section| !LEFT_OUT.contains(&section.id.as_str()));
 }
 
-/// A number of packets of a damaged stream, and what is known of it.
-fn of_packets(n: u64, silent: u64, traced: &Traced) -> (Number, Trust) {
-    let low: Number = n.saturating_sub(silent).into();
-    // Where streams share a pin, any number of packets may be in another one.
-    if traced.stream.frames.is_some() {
-        return (low, Trust::AtLeast);
-    }
-    let more = silent.saturating_add(traced.stream.packets_in_doubt);
-    (n.into(), Trust::Resolution { low, high: n.saturating_add(more).into() })
+/// So many packets of a damaged stream came at least: where bytes are wrong others may be missing,
+/// or have gone to another stream.
+fn of_packets(n: u64, silent: u64) -> Number {
+    n.saturating_sub(silent).into()
 }
 
 /// How often a mark came, which is a packet or a record of the kit.
 pub(super) fn marks(n: u64, traced: &Traced) -> Quantity {
-    let Some(silent) = silent(traced) else { return Quantity::exact(n, Unit::COUNT) };
-    let (value, trust) = of_packets(n, silent, traced);
-    let known = Quantity::new(Some(value), Unit::COUNT, trust);
-    known.unwrap_or_else(|invalid| Quantity::unknown(Unit::COUNT, invalid.to_string()))
+    match silent(traced) {
+        Some(silent) => Quantity::at_least(of_packets(n, silent), Unit::COUNT),
+        None => Quantity::exact(n, Unit::COUNT),
+    }
 }
 
 /// A number that follows from which mark came before which other one.
