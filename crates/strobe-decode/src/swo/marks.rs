@@ -14,6 +14,9 @@ const STREAMS: usize = 128;
 /// The stream that is padding.
 const PADDING: u8 = 0;
 
+/// The first number that no source may have.
+const RESERVED: u8 = 0x70;
+
 /// Numbers of what the port itself has to say, a flush and a trigger (IHI 0029, table D4-1), and
 /// the bytes behind such a number.
 const FLUSH: u8 = 0x7b;
@@ -105,13 +108,18 @@ impl Marks {
     /// Places where a number must be wrong in so many frames, if `own` is the stream that is read
     /// and `is_known` is true of what else was recognised.
     pub fn wrong(&self, own: u8, frames: u64, is_known: impl Fn(u8) -> bool) -> u64 {
+        // Beside a stream that comes often and that nobody recognises, one that comes seldom is a
+        // part of it.
+        let is_often = |stream: u8| self.numbers[usize::from(stream) % STREAMS].0 >= OFTEN;
+        let has_rival =
+            (1..RESERVED).any(|other| other != own && is_often(other) && !is_known(other));
         let strange = (0u8..).zip(self.numbers.iter()).map(|(stream, &(times, bytes))| {
             let sound = match stream {
                 PADDING => true,
-                _ if stream == own => true,
+                _ if stream == own => !has_rival || times >= OFTEN,
                 FLUSH | TRIGGER => bytes <= times.saturating_mul(EVENT_BYTES),
                 // No source may have them, whatever its bytes look like.
-                0x70.. => false,
+                RESERVED.. => false,
                 _ => is_known(stream) || times >= OFTEN,
             };
             if sound { 0 } else { times }
@@ -156,6 +164,15 @@ mod tests {
         assert_eq!(marks(&[1, 2].repeat(40), 100).wrong(1, 600, |_| false), 0);
         assert_eq!(marks(&[1, 0x72], 5000).wrong(1, 600, |_| false), 1);
         assert_eq!(marks(&[1, 0x7f], 5000).wrong(1, 600, |_| true), 1);
+    }
+
+    #[test]
+    fn a_stream_that_comes_seldom_beside_an_unknown_one_is_wrong() {
+        let mut numbers = [1, 2].repeat(40);
+        numbers.push(5);
+        assert_eq!(marks(&numbers, 100).wrong(5, 600, |stream| stream == 2), 1);
+        assert_eq!(marks(&[2, 5, 2, 5, 2], 100).wrong(5, 600, |stream| stream == 2), 0);
+        assert_eq!(marks(&[[2; 40].as_slice(), &[5]].concat(), 120).wrong(5, 800, |s| s == 2), 0);
     }
 
     #[test]

@@ -166,6 +166,8 @@ impl Accumulator {
 
     fn times(&self, reader: &Reader, settings: &Settings) -> TimeBase {
         let times = reader.times();
+        // A gap behind the last timestamp is a loss as well, and was counted as what has no time.
+        let behind = u64::from(times.unsure == 0 && reader.gaps() > 0);
         TimeBase {
             local: times.local,
             global: times.global,
@@ -174,8 +176,8 @@ impl Accumulator {
             core_hz: settings.core_hz,
             exact: times.exact,
             between: times.between,
-            unsure: times.unsure,
-            untimed: times.untimed,
+            unsure: times.unsure + behind,
+            untimed: times.untimed.saturating_sub(behind),
             bridged: times.bridged,
         }
     }
