@@ -343,6 +343,28 @@ fn a_wrong_stream_number_is_no_exact_total() {
     }
 }
 
+/// Where the other source has ended, a wrong number makes a stream of the rest, which may be the
+/// longest one there is.
+#[test]
+fn the_rest_of_a_stream_is_not_all_of_it() {
+    let truth = sent(2400, 3);
+    let [_, _, framed] = framed(&truth, 3);
+    let frames = (framed.len() - 4) / 16 * 50 / 51;
+    let mut others = 0;
+    for frame in (frames / 2..frames - 50).step_by(37) {
+        let at = 4 * (frame / 50 + 1) + 16 * frame + 6;
+        if framed[at] & 1 == 1 {
+            continue;
+        }
+        let mut bytes = framed.clone();
+        bytes[at] ^= 1;
+        let found = framing(&bytes, Hint::Unknown);
+        others += u32::from(!matches!(found, Framing::Frames { stream: 1, .. }));
+        is_honest(&measured(&bytes, found), &truth);
+    }
+    assert!(others > 0);
+}
+
 /// A return to a handler that never began is one packet, and a row of its own otherwise.
 #[test]
 fn a_wrong_number_of_a_return_makes_no_handler() {
