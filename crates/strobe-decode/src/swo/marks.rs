@@ -172,7 +172,9 @@ mod tests {
         numbers.push(5);
         assert_eq!(marks(&numbers, 100).wrong(5, 600, |stream| stream == 2), 1);
         assert_eq!(marks(&[2, 5, 2, 5, 2], 100).wrong(5, 600, |stream| stream == 2), 0);
-        assert_eq!(marks(&[[2; 40].as_slice(), &[5]].concat(), 120).wrong(5, 800, |s| s == 2), 0);
+        let mut repeated = vec![2; 40];
+        repeated.push(5);
+        assert_eq!(marks(&repeated, 120).wrong(5, 800, |stream| stream == 2), 0);
     }
 
     #[test]

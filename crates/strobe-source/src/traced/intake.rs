@@ -387,7 +387,7 @@ mod tests {
             record.traced.map(|traced| traced.times.unsure)
         };
         assert_eq!(unsure(&framed), Some(0));
-        assert_eq!(unsure(&framed[..framed.len() - 10]), Some(1));
+        assert_eq!(unsure(&framed[..framed.len() - 4]), Some(1));
     }
 
     /// Half a packet before a gap does not take its other half from behind it, also before it is
