@@ -424,6 +424,31 @@ fn a_wrong_period_is_no_loss() {
     }
 }
 
+/// What is missing behind a gap may have been anything that is counted.
+#[test]
+fn counts_beside_a_gap_are_a_least() {
+    let truth = sent(2000, 4);
+    let half = truth.bytes.len() / 2;
+    for missing in [0, 1000] {
+        let mut accumulator = Accumulator::new(None);
+        let mut reader = Reader::new(Framing::Bare);
+        reader.push(&truth.bytes[..half], &mut accumulator);
+        if missing > 0 {
+            reader.gap(&mut accumulator);
+        }
+        reader.push(&truth.bytes[half + missing..], &mut accumulator);
+        reader.finish(&mut accumulator);
+        let record = accumulator.record(Some(&reader), None, &settings()).expect("it balances");
+        let out = measurement(&record);
+        let entered = column(&out, "interrupts", "entered");
+        assert_eq!(entered.len(), 1);
+        for cell in entered.iter().chain(&column(&out, "ports", "writes")) {
+            assert_eq!(matches!(cell, Cell::Exact(_)), missing == 0, "{cell:?}");
+        }
+        holds_in(&entered[0], truth.entered, "entered");
+    }
+}
+
 /// Overflow packets and a loss of 0 never stand side by side.
 #[test]
 fn overflow_packets_are_a_loss() {

@@ -34,6 +34,16 @@ const COUNTS: [(&str, &[&str]); 10] = [
     ("kit-values", &["count"]),
 ];
 
+/// Those of them that count what happened on the target, and not what came.
+const HAPPENED: [(&str, &[&str]); 6] = [
+    ("interrupts", &["entered", "left"]),
+    ("threads", &["runs"]),
+    ("counters", &["packets", "counted"]),
+    ("watched-variables", &["reads", "writes", "matches"]),
+    ("watched-from", &["matches"]),
+    ("ports", &["writes"]),
+];
+
 /// Sections that are nothing but such figures: times, and values with their times.
 const LEFT_OUT: [&str; 5] =
     ["durations", "watched", "kit-durations", "kit-intervals", "kit-timeline"];
@@ -41,7 +51,12 @@ const LEFT_OUT: [&str; 5] =
 /// Adds what is in doubt; of a damaged stream, no figure stays exact that damage may have changed.
 pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
     section(traced, out);
-    let Some(silent) = silent(traced) else { return };
+    let Some(silent) = silent(traced) else {
+        if is_lossy(traced) {
+            at_least(out);
+        }
+        return;
+    };
     let reason = why(traced);
     for section in &mut out.sections {
         let id = section.id.clone();
@@ -59,6 +74,24 @@ pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
         }
     }
     out.sections.retain(|section| !LEFT_OUT.contains(&section.id.as_str()));
+}
+
+/// Whether packets were lost, are missing or in doubt.
+fn is_lossy(traced: &Traced) -> bool {
+    let stream = &traced.stream;
+    stream.overflows + stream.packets_in_doubt + traced.times.unsure > 0
+}
+
+/// What is counted beside a loss happened at least as often.
+fn at_least(out: &mut Measurement) {
+    for section in &mut out.sections {
+        let id = section.id.clone();
+        let Content::Table(table) = &mut section.content else { continue };
+        each(table, columns(&HAPPENED, &id), |n| Cell::Figure {
+            value: Some(n),
+            trust: Trust::AtLeast,
+        });
+    }
 }
 
 /// So many packets of a damaged stream came at least: where bytes are wrong others may be missing,
