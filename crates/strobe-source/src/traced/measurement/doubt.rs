@@ -34,7 +34,7 @@ const COUNTS: [(&str, &[&str]); 10] = [
     ("kit-values", &["count"]),
 ];
 
-/// Those of them that count what happened on the target, and not what came.
+/// Those of them that count events on the target, and not the packets of them.
 const HAPPENED: [(&str, &[&str]); 6] = [
     ("interrupts", &["entered", "left"]),
     ("threads", &["runs"]),
