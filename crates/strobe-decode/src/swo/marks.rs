@@ -109,10 +109,11 @@ impl Marks {
     /// and `is_known` is true of what else was recognised.
     pub fn wrong(&self, own: u8, frames: u64, is_known: impl Fn(u8) -> bool) -> u64 {
         // Beside a stream that comes often and that nobody recognises, one that comes seldom is a
-        // part of it.
-        let is_often = |stream: u8| self.numbers[usize::from(stream) % STREAMS].0 >= OFTEN;
+        // part of it. Two sources that take turns come as often as each other.
+        let times = |stream: u8| self.numbers[usize::from(stream) % STREAMS].0;
+        let least = OFTEN.max(2 * times(own));
         let has_rival =
-            (1..RESERVED).any(|other| other != own && is_often(other) && !is_known(other));
+            (1..RESERVED).any(|other| other != own && times(other) >= least && !is_known(other));
         let strange = (0u8..).zip(self.numbers.iter()).map(|(stream, &(times, bytes))| {
             let sound = match stream {
                 PADDING => true,
