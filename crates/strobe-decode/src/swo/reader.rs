@@ -200,7 +200,7 @@ struct Unpack<'a, E> {
 
 impl<E: Events> Unpack<'_, E> {
     fn push(&mut self, bytes: &[u8]) {
-        *self.cut = false;
+        *self.cut &= bytes.is_empty();
         self.packets.push(bytes, &mut self.doubt.screen(self.timeline.sink(self.events)));
     }
 
