@@ -113,6 +113,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = args.directory()?;
     let config = config::read(&args.budgets)?;
     commands::register(&config, &directory)?;
+    register_sources(&config, &directory)?;
     let path = directory.join(&config.baseline);
     if args.watch {
         return watch::watch(&config, &directory);
@@ -133,8 +134,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let all = evaluate::measured(&config, &directory);
     not_interrupted()?;
     let lines = evaluate::lines(&config, &all, &base, &directory);
+    // A build may have made the firmware that names them.
+    register_sources(&config, &directory)?;
     report(args, &lines, &all)?;
     Ok(code(&lines).into())
+}
+
+/// Registers the source files that runs read lines from.
+fn register_sources(config: &Config, directory: &Path) -> anyhow::Result<()> {
+    let mut all = config.firmware.iter();
+    all.try_for_each(|firmware| commands::register_sources(firmware, directory))
 }
 
 fn not_interrupted() -> anyhow::Result<()> {

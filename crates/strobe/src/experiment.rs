@@ -160,12 +160,12 @@ fn carry_out(args: &RunArgs) -> anyhow::Result<ExitCode> {
 
 /// What people look at: figures and pictures as a page beside the samples.
 fn page(measurement: &Measurement, kept: &Path) -> anyhow::Result<()> {
-    let path = kept.join("page.html");
+    const PAGE: &str = "page.html";
     let Some(format) = strobe_report::export::format("page") else { return Ok(()) };
     let mut page = Vec::new();
     format.write(measurement, &Choice::default(), &mut page)?;
-    files::write(&path, &page)?;
-    terminal::message(&format!("strobe: the page is {}", path.display()));
+    files::within(kept, PAGE, &page)?;
+    terminal::message(&format!("strobe: the page is {}", kept.join(PAGE).display()));
     Ok(())
 }
 

@@ -174,7 +174,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (to, _) => {
             let mut out = Vec::new();
             write(&mut out)?;
-            output::write(&out, to)?;
+            // A file of text is looked at on a terminal as well.
+            output::write(&terminal::safe(&out, false), to)?;
         }
     }
     Ok(code)

@@ -20,7 +20,7 @@ pub use read::{Kind, below, bytes, folders, head, is_directory, open, stream, te
 pub use recording::Recording;
 pub use write::{
     Whole, append, cannot_write, folder, fresh, link, log, log_failed, logs_are_whole, replace,
-    write,
+    within, write,
 };
 
 /// The name that stands for standard output where `-o` is given it.

@@ -82,7 +82,7 @@ impl Gallery {
         let written = picture::png(width, height, &enlarged(picture, zoom))
             .map_err(|e| e.to_string())
             .map_err(|e| exit::output(format!("cannot write {}: {e}", path.display())))
-            .and_then(|bytes| files::write(&path, &bytes));
+            .and_then(|bytes| files::within(&self.directory, file, &bytes));
         if let Err(problem) = written {
             self.failed.get_or_insert(problem);
         }
@@ -99,8 +99,7 @@ impl Gallery {
         }
         let mut all: Vec<Shown> = galleries.into_iter().flat_map(|g| g.shown).collect();
         all.sort_by(|a, b| (&a.part, a.first_ns).cmp(&(&b.part, b.first_ns)));
-        let path = directory.join(LIST);
-        files::write(&path, strobe_report::picture::list(&all)?.as_bytes())?;
+        files::within(&directory, LIST, strobe_report::picture::list(&all)?.as_bytes())?;
         Ok(Some(Written { files: all.len(), left_out }))
     }
 }

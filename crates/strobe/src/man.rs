@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::{exit, output, version};
+use crate::{exit, files, output, version};
 
 /// Print a manual page, or write all of them into a folder.
 #[derive(clap::Args)]
@@ -34,11 +34,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         output::write(&page(command.ok_or_else(unknown)?)?, None)?;
         return Ok(ExitCode::SUCCESS);
     };
-    std::fs::create_dir_all(folder)
-        .map_err(|e| exit::output(format!("cannot create {}: {e}", folder.display())))?;
+    files::folder(folder)?;
     for command in &commands {
-        let path = folder.join(Man::new(command.clone()).get_filename());
-        output::write(&page(command)?, Some(&path))?;
+        files::within(folder, &Man::new(command.clone()).get_filename(), &page(command)?)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -403,6 +403,12 @@ impl Session<'_> {
 /// Nothing has come, for so long or at all.
 pub fn silent(limit: Option<Duration>, opened: &Opened) -> String {
     let long = limit.map_or_else(String::new, |limit| format!(" for {} s", limit.as_secs_f64()));
+    if let Some(instead) = opened.link.instead() {
+        return format!(
+            "nothing of the pin has come{long}: {instead}. A server's frames with another tag are \
+             read with orbflow:HOST:PORT/TAG"
+        );
+    }
     let check = match opened.carries {
         PayloadKind::Kit => {
             "that the core runs; that the firmware has the kit, for this way (--elf gives where \

@@ -213,12 +213,15 @@ impl Args {
         self.result.files(named);
     }
 
-    /// Registers the source files that lines are read from when the run is over.
+    /// The source files that lines are read from when the run is over, if any are.
+    pub fn sources(&self) -> Option<Sources> {
+        let reads = self.attach.contains(&What::Source) || !self.annotate.is_empty();
+        reads.then(|| Sources::new(&self.source))
+    }
+
+    /// Registers them.
     fn register_sources(&self, firmware: &Firmware) -> anyhow::Result<()> {
-        match self.attach.contains(&What::Source) || !self.annotate.is_empty() {
-            true => Sources::new(&self.source).register(firmware),
-            false => Ok(()),
-        }
+        self.sources().map_or(Ok(()), |sources| sources.register(firmware))
     }
 
     /// Puts into a measurement what was asked for, and for text what functions are annotated from.

@@ -12,6 +12,8 @@ const MOST_FILES: usize = 100_000;
 
 /// Source files by the name that the debug information gives them.
 pub struct Sources {
+    /// From where relative names are meant; empty for this process's own directory.
+    base: PathBuf,
     roots: Vec<PathBuf>,
     files: HashMap<String, Option<Vec<String>>>,
 }
@@ -20,7 +22,14 @@ impl Sources {
     /// Files are looked for as they are named, then under each of `roots` by ever shorter ends of
     /// the name.
     pub fn new(roots: &[PathBuf]) -> Self {
-        Sources { roots: roots.to_vec(), files: HashMap::new() }
+        Sources { base: PathBuf::new(), roots: roots.to_vec(), files: HashMap::new() }
+    }
+
+    /// The same as a process in that directory finds them.
+    #[must_use]
+    pub fn seen_from(self, directory: &Path) -> Self {
+        let roots = self.roots.iter().map(|root| directory.join(root)).collect();
+        Sources { base: directory.to_owned(), roots, ..self }
     }
 
     /// One line of a file, if it is to be had.
@@ -55,7 +64,7 @@ impl Sources {
                 .collect::<Vec<_>>()
         };
         let candidates =
-            std::iter::once(PathBuf::from(file)).chain(self.roots.iter().flat_map(ends));
+            std::iter::once(self.base.join(file)).chain(self.roots.iter().flat_map(ends));
         candidates.into_iter().find(|path| {
             std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= Kind::SOURCE.most_bytes)
         })

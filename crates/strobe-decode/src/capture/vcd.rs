@@ -340,9 +340,14 @@ fn rate_in(comment: &str) -> Option<Tick> {
     Tick::from_hz(super::parse_frequency(rate)?)
 }
 
-/// A name without what would end it, and without control characters.
+/// A name without what would end it, and without what a terminal obeys: control characters, and
+/// marks that reverse text (UAX #9, section 2).
 fn plain(name: &str) -> String {
-    let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
+    let reverses = |c: char| {
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !reverses(c);
     name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
@@ -434,4 +439,13 @@ fn timescale(capture: &Capture) -> Result<(u32, TimescaleUnit, Tick), Error> {
     exact.or_else(near).ok_or_else(|| {
         Error::Unwritable("no VCD timescale is fine enough for this capture".to_owned())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_hold_nothing_that_a_terminal_obeys() {
+        assert_eq!(super::plain("a b\u{202e}c\u{1b}[1m\u{2066}d\u{9b}\u{2028}"), "a_b_c_[1m_d__");
+        assert_eq!(super::plain("S\u{fc}d:D0"), "S\u{fc}d:D0");
+    }
 }

@@ -5,13 +5,17 @@
 //! bytes are all there and every packet is sound, so nothing else shows it. But real streams leave
 //! regular marks: their numbers come often, padding is zero, and a source is announced when it
 //! changes. Some formatters announce it again every eight frames (CoreSight TPIU, DDI 0314H
-//! 8.12.1); others, as that of the Cortex-M3 and M4, do not.
+//! 8.12.1); others, as that of the Cortex-M3 and M4, do not. A source that is announced has a byte,
+//! and padding completes a frame (DDI 0337I 11.2.2): it begins where nothing more has come.
 
 /// Numbers of streams.
 const STREAMS: usize = 128;
 
 /// The stream that is padding.
 const PADDING: u8 = 0;
+
+/// The first number that no source may have.
+const RESERVED: u8 = 0x70;
 
 /// Numbers of what the port itself has to say, a flush and a trigger (IHI 0029, table D4-1), and
 /// the bytes behind such a number.
@@ -25,7 +29,8 @@ const OFTEN: u64 = 16;
 /// A formatter that repeats the number of a source does so after this many frames without one.
 const HABIT: u64 = 8;
 
-/// Repeats before that are wrong if there are fewer than one in so many frames.
+/// What a formatter does not do is wrong if it comes in fewer than one of so many frames: repeats
+/// before that, and padding in the midst of a frame.
 const SELDOM: u64 = 64;
 
 /// Numbers seen so far.
@@ -38,6 +43,10 @@ pub(super) struct Marks {
     /// Numbers that changed nothing: within a few frames, and after that.
     early: u64,
     late: u64,
+    /// Numbers without a byte, and padding that does not complete its frame.
+    cut_short: u64,
+    /// No byte has come since the number.
+    is_bare: bool,
     /// How often a formatter would have repeated a number, and this one has not.
     silent: u64,
     /// Runs of padding with a byte that is not zero.
@@ -53,6 +62,8 @@ impl Default for Marks {
             last: None,
             early: 0,
             late: 0,
+            cut_short: 0,
+            is_bare: false,
             silent: 0,
             filled: 0,
             is_filled: true,
@@ -71,14 +82,17 @@ impl Marks {
             let is_early = since + 1 < HABIT;
             self.early += u64::from(before == now && is_early);
             self.late += u64::from(before == now && !is_early);
+            self.cut_short += u64::from(since == 0 && (before == PADDING || self.is_bare));
         }
         self.last = Some(frame);
         self.is_filled = false;
+        self.is_bare = true;
     }
 
     /// Bytes of a stream.
     pub fn data(&mut self, stream: u8, bytes: &[u8]) {
         self.numbers[usize::from(stream) % STREAMS].1 += bytes.len() as u64;
+        self.is_bare &= bytes.is_empty();
         if stream == PADDING && !self.is_filled && bytes.iter().any(|byte| *byte != 0) {
             self.is_filled = true;
             self.filled += 1;
@@ -94,13 +108,19 @@ impl Marks {
     /// Places where a number must be wrong in so many frames, if `own` is the stream that is read
     /// and `is_known` is true of what else was recognised.
     pub fn wrong(&self, own: u8, frames: u64, is_known: impl Fn(u8) -> bool) -> u64 {
+        // Beside a stream that comes often and that nobody recognises, one that comes seldom is a
+        // part of it. Two sources that take turns come as often as each other.
+        let times = |stream: u8| self.numbers[usize::from(stream) % STREAMS].0;
+        let least = OFTEN.max(2 * times(own));
+        let has_rival =
+            (1..RESERVED).any(|other| other != own && times(other) >= least && !is_known(other));
         let strange = (0u8..).zip(self.numbers.iter()).map(|(stream, &(times, bytes))| {
             let sound = match stream {
                 PADDING => true,
-                _ if stream == own => true,
+                _ if stream == own => !has_rival || times >= OFTEN,
                 FLUSH | TRIGGER => bytes <= times.saturating_mul(EVENT_BYTES),
                 // No source may have them, whatever its bytes look like.
-                0x70.. => false,
+                RESERVED.. => false,
                 _ => is_known(stream) || times >= OFTEN,
             };
             if sound { 0 } else { times }
@@ -108,7 +128,10 @@ impl Marks {
         let silent = self.silent + self.last.map_or(0, |last| frames.saturating_sub(last) / HABIT);
         let late = if self.late.saturating_mul(HABIT) > silent { 0 } else { self.late };
         let early = if self.early.saturating_mul(SELDOM) > frames { 0 } else { self.early };
-        strange.sum::<u64>() + self.filled + late + early
+        // One alone is no habit, however few frames there are.
+        let is_habit = self.cut_short > 1 && self.cut_short.saturating_mul(SELDOM) > frames;
+        let cut_short = if is_habit { 0 } else { self.cut_short };
+        strange.sum::<u64>() + self.filled + late + early + cut_short
     }
 }
 
@@ -145,6 +168,17 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_that_comes_seldom_beside_an_unknown_one_is_wrong() {
+        let mut numbers = [1, 2].repeat(40);
+        numbers.push(5);
+        assert_eq!(marks(&numbers, 100).wrong(5, 600, |stream| stream == 2), 1);
+        assert_eq!(marks(&[2, 5, 2, 5, 2], 100).wrong(5, 600, |stream| stream == 2), 0);
+        let mut repeated = vec![2; 40];
+        repeated.push(5);
+        assert_eq!(marks(&repeated, 120).wrong(5, 800, |stream| stream == 2), 0);
+    }
+
+    #[test]
     fn a_trigger_has_a_byte_and_padding_none() {
         assert_eq!(marks(&[1, TRIGGER, 1], 1).wrong(1, 1, |_| false), 0);
         assert_eq!(marks(&[1, TRIGGER], 300).wrong(1, 20, |_| false), 1);
@@ -155,6 +189,38 @@ mod tests {
         padded.data(PADDING, &[0, 0x17, 0x80]);
         padded.data(PADDING, &[0x17]);
         assert_eq!(padded.wrong(1, 20, |_| false), 1);
+    }
+
+    /// Numbers in one frame, each with so many bytes behind it, behind some sound frames.
+    fn in_one_frame(numbers: &[(u8, usize)]) -> u64 {
+        let mut marks = marks(&[1, 2].repeat(100), 20);
+        let mut before = 2;
+        for &(now, bytes) in numbers {
+            marks.number(before, now, 300);
+            marks.data(now, &vec![u8::from(now != PADDING); bytes]);
+            before = now;
+        }
+        marks.wrong(1, 301, |_| false)
+    }
+
+    #[test]
+    fn a_source_has_a_byte_and_padding_the_rest_of_its_frame() {
+        assert_eq!(in_one_frame(&[(1, 3), (2, 1), (1, 4), (PADDING, 3)]), 0);
+        assert_eq!(in_one_frame(&[(1, 3), (2, 0), (1, 4)]), 1);
+        assert_eq!(in_one_frame(&[(1, 3), (PADDING, 0), (2, 4)]), 1);
+        assert_eq!(in_one_frame(&[(1, 3), (PADDING, 1), (2, 4)]), 1);
+    }
+
+    #[test]
+    fn what_a_formatter_does_all_the_time_is_its_habit() {
+        let mut marks = marks(&[1], 20);
+        for frame in 2..100 {
+            marks.number(1, PADDING, frame);
+            marks.data(PADDING, &[0]);
+            marks.number(PADDING, 1, frame);
+            marks.data(1, &[7; 11]);
+        }
+        assert_eq!(marks.wrong(1, 100, |_| false), 0);
     }
 
     #[test]

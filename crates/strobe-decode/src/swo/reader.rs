@@ -54,6 +54,8 @@ pub struct Reader {
     timeline: Timeline,
     /// Nothing was read since the last gap.
     cut: bool,
+    /// Gaps behind something that was read.
+    gaps: u64,
     /// Bytes of an ETM without frames.
     instructions: Option<u64>,
     /// The first bytes of streams that are not read.
@@ -75,6 +77,7 @@ impl Reader {
             doubt: Doubt::default(),
             timeline: Timeline::new(),
             cut: true,
+            gaps: 0,
             instructions: (framing == Framing::Instructions).then_some(0),
             others: BTreeMap::new(),
         }
@@ -95,6 +98,7 @@ impl Reader {
 
     /// A gap: bytes are missing here.
     pub fn gap<E: Events>(&mut self, events: &mut E) {
+        self.gaps += u64::from(!self.cut);
         let (frames, mut packets) = self.stages(events);
         if let Some(frames) = frames {
             frames.gap(&mut packets);
@@ -166,6 +170,11 @@ impl Reader {
         self.frames.as_ref().map_or(0, |frames| frames.wrong_places(self.stream, is_trace))
     }
 
+    /// Gaps that were reported, one for each place behind something that was read.
+    pub fn gaps(&self) -> u64 {
+        self.gaps
+    }
+
     /// Statistics of the timestamps.
     pub fn times(&self) -> timeline::Stats {
         self.timeline.stats()
@@ -191,7 +200,7 @@ struct Unpack<'a, E> {
 
 impl<E: Events> Unpack<'_, E> {
     fn push(&mut self, bytes: &[u8]) {
-        *self.cut = false;
+        *self.cut &= bytes.is_empty();
         self.packets.push(bytes, &mut self.doubt.screen(self.timeline.sink(self.events)));
     }
 

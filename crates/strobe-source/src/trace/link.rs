@@ -120,6 +120,12 @@ pub trait Link {
         None
     }
 
+    /// What has come instead of the pin's bytes, where there are frames around them: if none of
+    /// these has, that is no fault of the wiring then.
+    fn instead(&self) -> Option<String> {
+        None
+    }
+
     /// Puts things back as they were, as far as they were changed: tracing is switched off, a
     /// halted core runs. Gives what is to be noted at the end.
     ///

@@ -218,6 +218,19 @@ impl Link for Orbflow {
         self.link.elapsed()
     }
 
+    fn instead(&self) -> Option<String> {
+        let all = (0..=u8::MAX).zip(self.found.others);
+        let tags: Vec<String> =
+            all.filter(|(_, came)| *came).map(|(tag, _)| tag.to_string()).collect();
+        let (last, before) = tags.split_last()?;
+        let tags = match before {
+            [] => format!("tag {last}"),
+            before => format!("tags {} and {last}", before.join(", ")),
+        };
+        let wanted = self.found.tag;
+        Some(format!("orbuculum's frames have {tags}, and those with tag {wanted} no byte"))
+    }
+
     fn close(&mut self) -> Result<Option<Note>, Error> {
         self.link.close()
     }

@@ -5,7 +5,7 @@ use strobe_decode::swo::timeline::{Event, Events, Time, What};
 use strobe_model::{EventCounter, PacketKind, Who};
 
 use super::channels::Channels;
-use super::doubt::Steps;
+use super::doubt::{Gaps, Steps};
 use super::exceptions::Exceptions;
 use super::kinds::Kinds;
 use super::kit;
@@ -65,6 +65,8 @@ pub struct Accumulator {
     pub(super) windows: Option<Windows>,
     /// Ticks of each local timestamp.
     pub(super) steps: Steps,
+    /// Times from sample to sample.
+    pub(super) gaps: Gaps,
     /// The last packet was in doubt.
     in_doubt: bool,
 }
@@ -194,6 +196,7 @@ impl Accumulator {
         self.exceptions.lost();
         self.threads.lost();
         self.channels.lost();
+        self.gaps.lost();
         if let Some((reader, totals)) = &mut self.kit {
             reader.lost();
             totals.lost();
@@ -283,6 +286,7 @@ impl Accumulator {
             Packet::LocalTimestamp { ticks, .. } => {
                 self.steps.add(ticks);
                 let stamp = Stamp { ticks: now, samples: self.samples() };
+                self.gaps.stamp(ticks, stamp.samples);
                 let (first, _) = self.span.unwrap_or((stamp, stamp));
                 self.span = Some((first, stamp));
             }

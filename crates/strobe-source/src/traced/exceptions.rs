@@ -40,10 +40,12 @@ pub(super) struct Exceptions {
     open: Vec<Open>,
     /// Whether it is known what is open.
     known: bool,
+    /// Nothing was lost since the thread ran: no other handlers than the open ones have begun.
+    rooted: bool,
     /// Exception trace is on.
     pub seen: bool,
-    /// Packets that nothing explains but wrong bits: the end of what never began, and what never
-    /// ends, where nothing was lost.
+    /// Packets that nothing explains but wrong bits: the end of what never began or a return to
+    /// it, and what never ends, where nothing was lost.
     pub contradictions: u64,
     /// By number, of which ITM has 512.
     totals: Vec<Option<TracedException>>,
@@ -61,7 +63,7 @@ impl Exceptions {
 
     /// Packets have been lost.
     pub fn lost(&mut self) {
-        self.known = false;
+        (self.known, self.rooted) = (false, false);
         self.open.iter_mut().for_each(|open| open.whole = false);
     }
 
@@ -150,13 +152,17 @@ impl Exceptions {
     fn go_on(&mut self, number: u16, now: Span) {
         let at = self.open.iter().rposition(|open| open.number == number);
         match (number, at) {
-            (0, _) => self.drop_above(0),
+            (0, _) => {
+                self.drop_above(0);
+                self.rooted = true;
+            }
             (_, Some(at)) => {
                 self.drop_above(at + 1);
                 self.open[at].since = now;
             }
             (_, None) => {
-                // Its entry was lost.
+                // Its entry was lost, or came before the trace.
+                self.contradictions += u64::from(self.rooted);
                 self.drop_above(0);
                 self.open.push(Open { number, own: (0, 0), since: now, whole: false });
             }
@@ -230,6 +236,20 @@ mod tests {
         all.lost();
         all.take(47, Exited, (60, 60));
         assert_eq!(all.contradictions, 2);
+    }
+
+    #[test]
+    fn a_return_to_what_never_began_cannot_be() {
+        let mut all = Exceptions::default();
+        let nested = [(20, Entered), (20, Exited), (15, Returned), (15, Exited), (0, Returned)];
+        nested.into_iter().for_each(|(number, action)| all.take(number, action, (1, 1)));
+        assert_eq!(all.contradictions, 0, "it began before the trace");
+        let wrong = [(15, Entered), (15, Exited), (16, Returned)];
+        wrong.into_iter().for_each(|(number, action)| all.take(number, action, (2, 2)));
+        assert_eq!(all.contradictions, 1);
+        all.lost();
+        all.take(17, Returned, (3, 3));
+        assert_eq!(all.contradictions, 1);
     }
 
     #[test]

@@ -368,6 +368,28 @@ mod tests {
         }
     }
 
+    /// What is missing behind the last timestamp took time as well.
+    #[test]
+    fn a_gap_at_the_end_is_a_loss() {
+        let mut stream = strobe_synth::swo::Stream::new();
+        stream.sync();
+        for _ in 0..300 {
+            stream.pc_sample(0x0800_0100).local_timestamp(64, 0);
+        }
+        let framed = strobe_synth::orbflow::frames(1, &stream.bytes, 60);
+        let unsure = |bytes: &[u8]| {
+            let mut accumulator = Accumulator::default();
+            let mut intake = Intake::of(None, None);
+            intake.push(bytes, &mut accumulator);
+            intake.finish(&mut accumulator);
+            let settings = super::super::Settings::default();
+            let record = accumulator.record(intake.reader(), None, &settings).expect("it balances");
+            record.traced.map(|traced| traced.times.unsure)
+        };
+        assert_eq!(unsure(&framed), Some(0));
+        assert_eq!(unsure(&framed[..framed.len() - 4]), Some(1));
+    }
+
     /// Half a packet before a gap does not take its other half from behind it, also before it is
     /// known whether there are frames.
     #[test]

@@ -25,6 +25,8 @@ use strobe_model::measurement::{
 };
 use strobe_model::{Record, TimeBase, Traced};
 
+use super::doubt::is_unexplained;
+
 /// The measurement of a record that was made from a stream.
 pub fn measurement(record: &Record) -> Measurement {
     let empty = Traced::default();
@@ -81,7 +83,8 @@ fn subject(record: &Record, traced: &Traced) -> Subject {
 fn cycles(traced: &Traced) -> Option<u64> {
     let all = traced.times.cycles()?;
     // Parts of a damaged stream may be longer or shorter by any time.
-    if traced.window.is_some() && traced.stream.damage > 0 {
+    let is_wrong = traced.stream.damage > 0 || is_unexplained(traced);
+    if traced.window.is_some() && is_wrong {
         return None;
     }
     Some(traced.window.as_ref().map_or(all, |window| window.cycles))
@@ -98,11 +101,12 @@ fn host_nanoseconds(traced: &Traced) -> Option<u64> {
     live.map(|recording| recording.nanoseconds).filter(|nanoseconds| *nanoseconds > 0)
 }
 
-/// Whether timestamps may be missing: behind losses, in a damaged stream without a sign, and where
-/// packets are in doubt, as before the first synchronisation.
+/// Whether timestamps may be missing: behind losses, in a damaged stream without a sign, where
+/// packets are in doubt, as before the first synchronisation, and where samples speak against them.
 fn is_unsure(traced: &Traced) -> bool {
     let stream = &traced.stream;
-    traced.times.unsure > 0 || stream.damage > 0 || stream.packets_in_doubt > 0
+    let in_doubt = stream.damage > 0 || stream.packets_in_doubt > 0;
+    traced.times.unsure > 0 || in_doubt || is_unexplained(traced)
 }
 
 fn window(traced: &Traced) -> Window {

@@ -44,7 +44,7 @@ impl Accumulator {
             (None, None) => PIN,
         };
         let mut traced = Traced {
-            stream: reader.map(|reader| self.stream(reader)).unwrap_or_default(),
+            stream: reader.map(|reader| self.stream(reader, settings)).unwrap_or_default(),
             recording: settings.recording.clone(),
             times: reader.map(|reader| self.times(reader, settings)).unwrap_or_default(),
             counters: self.counters(),
@@ -71,6 +71,10 @@ impl Accumulator {
             window
         });
         traced.sampling = self.sampling(&traced, settings);
+        if doubt::is_unexplained(&traced) {
+            // Without one that may be wrong, and the first, which is no time of the stream.
+            traced.times.ticks = self.steps.at_least(2);
+        }
         // Instruction trace makes sense, though not here.
         let is_trace = reader.is_some_and(|reader| reader.instructions().is_some());
         let nonsense = nonsense(&traced).filter(|_| !is_trace);
@@ -123,7 +127,7 @@ impl Accumulator {
         Ok(assemble(traced, kind, profile, balance, warnings, firmware, settings))
     }
 
-    fn stream(&self, reader: &Reader) -> StreamTotals {
+    fn stream(&self, reader: &Reader, settings: &Settings) -> StreamTotals {
         let packets = reader.packets();
         let frames = reader.frames().map(|frames| FrameTotals {
             bytes: frames.bytes,
@@ -143,14 +147,27 @@ impl Accumulator {
             undecodable_bytes: packets.undecodable_bytes + instructions,
             disruptions: packets.disruptions,
             packets_in_doubt: reader.doubt().packets,
-            damage: reader.doubt().damage + self.exceptions.contradictions,
+            damage: reader.doubt().damage
+                + self.exceptions.contradictions
+                + self.contradicted(settings),
             overflows: self.overflows(),
             kinds: self.packet_kinds(),
         }
     }
 
+    /// Timestamps that samples speak against: these come at a period, unless only parts are
+    /// measured.
+    fn contradicted(&self, settings: &Settings) -> u64 {
+        let tick = settings.tick_cycles.filter(|tick| *tick > 0 && self.windows.is_none());
+        let period =
+            settings.period_cycles.zip(tick).map(|(cycles, tick)| cycles / u64::from(tick));
+        period.map_or(0, |period| self.gaps.too_long(period))
+    }
+
     fn times(&self, reader: &Reader, settings: &Settings) -> TimeBase {
         let times = reader.times();
+        // A gap behind the last timestamp is a loss as well, and was counted as what has no time.
+        let behind = u64::from(times.unsure == 0 && reader.gaps() > 0);
         TimeBase {
             local: times.local,
             global: times.global,
@@ -159,8 +176,8 @@ impl Accumulator {
             core_hz: settings.core_hz,
             exact: times.exact,
             between: times.between,
-            unsure: times.unsure,
-            untimed: times.untimed,
+            unsure: times.unsure + behind,
+            untimed: times.untimed.saturating_sub(behind),
             bridged: times.bridged,
         }
     }

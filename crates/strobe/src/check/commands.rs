@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Parser;
 
 use super::config::{Config, Firmware};
-use crate::{Cli, files};
+use crate::{Cli, Command, files, input};
 
 /// Registers the files that a `strobe.toml` names, before anything is built or measured.
 ///
@@ -25,19 +25,36 @@ pub fn register(config: &Config, directory: &Path) -> anyhow::Result<()> {
     all.within(directory).register_for_others()
 }
 
-/// The files that the options of a firmware's measurements name, as they name them. Options that
-/// no command takes name none: what cannot be started reads nothing.
+/// Registers the source files that the runs of a firmware read lines from, as its debug information
+/// names them. Before its build there may be none; then there is nothing to register yet.
+///
+/// # Errors
+/// If one of them is an output of this process.
+pub fn register_sources(firmware: &Firmware, directory: &Path) -> anyhow::Result<()> {
+    let Some(Command::Run(run)) = parsed(firmware, "run", &firmware.run) else { return Ok(()) };
+    let Some(sources) = run.sources() else { return Ok(()) };
+    match input::firmware(&directory.join(&firmware.elf)) {
+        Ok(elf) => sources.seen_from(directory).register(&elf),
+        Err(_) => Ok(()),
+    }
+}
+
+/// One of strobe's own commands with the options that a firmware has for it. Options that no
+/// command takes are none: what cannot be started reads nothing.
+fn parsed(firmware: &Firmware, command: &str, options: &[String]) -> Option<Command> {
+    let elf = firmware.elf.display().to_string();
+    let words = ["strobe", command, &elf].into_iter().chain(options.iter().map(String::as_str));
+    Cli::try_parse_from(words).ok().map(|cli| cli.command)
+}
+
+/// The files that the options of a firmware's measurements name, as they name them.
 pub fn named(firmware: &Firmware) -> files::Named {
     let mut named = files::Named::default();
-    let elf = firmware.elf.display().to_string();
     let board = firmware.board.iter().flat_map(|board| ["--board".to_owned(), board.clone()]);
     let run: Vec<String> = board.chain(firmware.run.iter().cloned()).collect();
-    for (command, options) in [("run", &run), ("size", &firmware.size), ("stack", &firmware.stack)]
-    {
-        let words = ["strobe", command, &elf].into_iter().chain(options.iter().map(String::as_str));
-        if let Ok(cli) = Cli::try_parse_from(words) {
-            named.add(crate::named(&cli.command));
-        }
+    let all = [("run", &run), ("size", &firmware.size), ("stack", &firmware.stack)];
+    for command in all.into_iter().filter_map(|(name, options)| parsed(firmware, name, options)) {
+        named.add(crate::named(&command));
     }
     named
 }

@@ -87,6 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let elf = args.firmware.canonicalize().unwrap_or_else(|_| args.firmware.clone());
     let elf = elf.strip_prefix(&directory).map(Path::to_owned).unwrap_or(elf);
     let firmware = args.measured(elf);
+    commands::register_sources(&firmware, &directory)?;
     let run = measure::watched(&firmware, &directory).map_err(Failed::passed_on)?;
     let [size, stack] =
         [From::Size, From::Stack].map(|from| measure::of(&firmware, &from, &directory));

@@ -97,6 +97,28 @@ pub fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     whole.commit()
 }
 
+/// Writes a whole result under a name of ours into a folder that somebody named. A symbolic link
+/// of that name gives way, as with install(1): nobody has named what it leads to.
+///
+/// # Errors
+/// Those of [`write`].
+pub fn within(folder: &Path, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
+    let path = folder.join(name);
+    if !std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
+        return write(&path, bytes);
+    }
+    let placed = || -> io::Result<()> {
+        let mut file = beside(&path, None)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_data()?;
+        file.persist(&path).map_err(|e| e.error)?;
+        Ok(())
+    };
+    placed().map_err(|e| cannot_write(&path, &e))?;
+    ledger::is_open(&path);
+    Ok(())
+}
+
 /// Makes another name for a file, in a folder of our own.
 ///
 /// # Errors
@@ -328,6 +350,22 @@ mod tests {
         assert_eq!(std::fs::metadata(at("old")).expect("its mode").mode() & 0o777, 0o640);
         drop(Whole::create(&at("other")).expect("it may be written"));
         assert_eq!(std::fs::read_dir(folder.path()).expect("its files").count(), 2);
+    }
+
+    #[test]
+    fn a_link_in_a_folder_gives_way_to_a_file_of_its_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("notes"), "mine").expect("a file");
+        symlink("notes", at("strobe.1")).expect("a link");
+        symlink("nowhere", at("list.json")).expect("a link");
+        for name in ["strobe.1", "list.json", "new"] {
+            within(folder.path(), name, b"page").expect("it may be written");
+            assert_eq!(std::fs::read(at(name)).expect("a file"), b"page");
+            assert!(std::fs::symlink_metadata(at(name)).expect("a file").is_file(), "{name}");
+        }
+        assert_eq!(std::fs::read(at("notes")).expect("a file"), b"mine");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("its files").count(), 4);
     }
 
     #[test]

@@ -337,6 +337,27 @@ fn frames_of_orbuculum_are_taken_off_and_damage_is_noted() {
     assert!(matches!(&recording.notes[..], [Note::Gap { .. }]), "{:?}", recording.notes);
 }
 
+/// Frames with other tags are named: nothing is wrong with the wiring.
+#[test]
+fn frames_with_other_tags_alone_are_named() {
+    let folder = Folder::new();
+    let stream = strobe_synth::swo::mixed(500, 7).bytes;
+    let tagged = |tag: u8| strobe_synth::orbflow::frames(tag, &stream, 200);
+    let raw = folder.path("raw.of");
+    let source = format!("file:{}", raw.display());
+    let cases: [(&[u8], &str); 2] = [(&[7], "have tag 7,"), (&[9, 7, 8], "have tags 7, 8 and 9,")];
+    for (tags, named) in cases {
+        let frames: Vec<u8> = tags.iter().flat_map(|tag| tagged(*tag)).collect();
+        std::fs::write(&raw, frames).expect("it is ours");
+        let out = folder.path("out.strobe");
+        let ran = ran(command().args(["record", &source, "--force", "--quiet", "-o"]).arg(&out));
+        assert_eq!(ran.code, 68, "{}", ran.stderr);
+        assert!(ran.stderr.contains(named), "{}", ran.stderr);
+        assert!(ran.stderr.contains("tag 1 no byte"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("the wire"), "{}", ran.stderr);
+    }
+}
+
 #[test]
 fn sources_that_cannot_be_opened_leave_no_file() {
     let folder = Folder::new();

@@ -321,8 +321,8 @@ fn wrong_bits_in_frames_make_nothing_up() {
 /// follows is another stream's, and no figure hides it.
 #[test]
 fn a_wrong_stream_number_is_no_exact_total() {
-    let truth = sent(600, 5);
-    for framed in framed(&truth, 5) {
+    let truth = sent(600, 6);
+    for framed in framed(&truth, 6) {
         // Bytes of frames, without the synchronisations of four bytes before each 50 of them.
         let place = |frame: usize, byte: usize| 4 * (frame / 50 + 1) + 16 * frame + byte;
         let frames = (framed.len() - 4) / 16 * 50 / 51;
@@ -337,13 +337,115 @@ fn a_wrong_stream_number_is_no_exact_total() {
                 }
                 let bit = if bytes[at] & 1 == 0 { 0 } else { 1 + frame % 7 };
                 bytes[at] ^= 1 << bit;
-                // Number 0 before a byte of 0 is padding: two bytes less, and no sign of them.
-                if bytes[at] == 1 && bytes[at + 1] == 0 {
-                    continue;
-                }
                 is_honest(&measured(&bytes, Framing::Frames { stream: 1, skip: None }), &truth);
             }
         }
+    }
+}
+
+/// Where the other source has ended, a wrong number makes a stream of the rest, which may be the
+/// longest one there is.
+#[test]
+fn the_rest_of_a_stream_is_not_all_of_it() {
+    let truth = sent(2400, 3);
+    let [_, _, framed] = framed(&truth, 3);
+    let frames = (framed.len() - 4) / 16 * 50 / 51;
+    let mut others = 0;
+    for frame in (frames / 2..frames - 50).step_by(37) {
+        let at = 4 * (frame / 50 + 1) + 16 * frame + 6;
+        if framed[at] & 1 == 1 {
+            continue;
+        }
+        let mut bytes = framed.clone();
+        bytes[at] ^= 1;
+        let found = framing(&bytes, Hint::Unknown);
+        others += u32::from(!matches!(found, Framing::Frames { stream: 1, .. }));
+        is_honest(&measured(&bytes, found), &truth);
+    }
+    assert!(others > 0);
+}
+
+/// A return to a handler that never began is one packet, and a row of its own otherwise.
+#[test]
+fn a_wrong_number_of_a_return_makes_no_handler() {
+    let truth = sent(600, 5);
+    let thread: [u8; 3] = [0x0e, 0x00, 0x30];
+    let returns = truth.bytes.windows(3).enumerate().filter(|(_, packet)| *packet == thread);
+    // Before the first one a handler may have been open since before the trace.
+    for (at, _) in returns.skip(1).step_by(40) {
+        for bit in 0..8 {
+            let mut bytes = truth.bytes.clone();
+            bytes[at + 1] ^= 1 << bit;
+            let out = measured(&bytes, Framing::Bare);
+            is_honest(&out, &truth);
+            assert_eq!(out.findings.first().map(|f| f.code.as_str()), Some("damaged"), "{at}");
+        }
+    }
+}
+
+/// A timestamp that is too long has time in which no sample came, and no packet shows a loss.
+#[test]
+fn a_timestamp_that_samples_speak_against_is_damage() {
+    let truth = sent(2000, 7);
+    // Ticks behind a sample, and behind the end of a handler: at the end of these bytes.
+    let (sample, thread) = ([0x08, 0xc0, 10], [0x0e, 0x00, 0x30, 0xc0]);
+    let behind = |packets: &[u8]| {
+        let mut all = truth.bytes.windows(packets.len()).enumerate().skip(3000);
+        let found = all.find(|(_, bytes)| *bytes == packets);
+        found.expect("there are many").0 + packets.len()
+    };
+    for at in [behind(&sample) - 1, behind(&thread)] {
+        // One byte more: 128 ticks and more, up to those of three bytes.
+        for more in [&[0x04][..], &[0x40], &[0x80, 0x40]] {
+            let mut bytes = truth.bytes.clone();
+            bytes[at] |= 0x80;
+            bytes.splice(at + 1..at + 1, more.iter().copied());
+            let out = measured(&bytes, Framing::Bare);
+            is_honest(&out, &truth);
+            assert_eq!(out.findings.first().map(|f| f.code.as_str()), Some("damaged"), "{more:?}");
+        }
+    }
+}
+
+/// Where all samples speak against the timestamps, the period may be wrong as well.
+#[test]
+fn a_wrong_period_is_no_loss() {
+    let truth = sent(2000, 7);
+    for period_cycles in [2048, 8192] {
+        let settings = Settings { period_cycles: Some(period_cycles), ..settings() };
+        let out = within(&truth.bytes, Framing::Bare, &settings);
+        let lost = out.coverage.lost.as_ref().expect("samples can be lost");
+        let Trust::Unknown { why } = lost.trust() else { panic!("{lost:?}") };
+        assert!(why.contains("the period or the tick may be another one"), "{why}");
+        let cycles = out.total("cycles").expect("there are timestamps");
+        assert_eq!(cycles.trust(), &Trust::AtLeast);
+        is_honest(&out, &truth);
+        assert!(!out.findings.iter().any(|finding| finding.code == "damaged"));
+    }
+}
+
+/// What is missing behind a gap may have been anything that is counted.
+#[test]
+fn counts_beside_a_gap_are_a_least() {
+    let truth = sent(2000, 4);
+    let half = truth.bytes.len() / 2;
+    for missing in [0, 1000] {
+        let mut accumulator = Accumulator::new(None);
+        let mut reader = Reader::new(Framing::Bare);
+        reader.push(&truth.bytes[..half], &mut accumulator);
+        if missing > 0 {
+            reader.gap(&mut accumulator);
+        }
+        reader.push(&truth.bytes[half + missing..], &mut accumulator);
+        reader.finish(&mut accumulator);
+        let record = accumulator.record(Some(&reader), None, &settings()).expect("it balances");
+        let out = measurement(&record);
+        let entered = column(&out, "interrupts", "entered");
+        assert_eq!(entered.len(), 1);
+        for cell in entered.iter().chain(&column(&out, "ports", "writes")) {
+            assert_eq!(matches!(cell, Cell::Exact(_)), missing == 0, "{cell:?}");
+        }
+        holds_in(&entered[0], truth.entered, "entered");
     }
 }
 

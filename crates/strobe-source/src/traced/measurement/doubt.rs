@@ -34,6 +34,16 @@ const COUNTS: [(&str, &[&str]); 10] = [
     ("kit-values", &["count"]),
 ];
 
+/// Those of them that count events on the target, and not the packets of them.
+const HAPPENED: [(&str, &[&str]); 6] = [
+    ("interrupts", &["entered", "left"]),
+    ("threads", &["runs"]),
+    ("counters", &["packets", "counted"]),
+    ("watched-variables", &["reads", "writes", "matches"]),
+    ("watched-from", &["matches"]),
+    ("ports", &["writes"]),
+];
+
 /// Sections that are nothing but such figures: times, and values with their times.
 const LEFT_OUT: [&str; 5] =
     ["durations", "watched", "kit-durations", "kit-intervals", "kit-timeline"];
@@ -41,7 +51,12 @@ const LEFT_OUT: [&str; 5] =
 /// Adds what is in doubt; of a damaged stream, no figure stays exact that damage may have changed.
 pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
     section(traced, out);
-    let Some(silent) = silent(traced) else { return };
+    let Some(silent) = silent(traced) else {
+        if is_lossy(traced) {
+            at_least(out);
+        }
+        return;
+    };
     let reason = why(traced);
     for section in &mut out.sections {
         let id = section.id.clone();
@@ -51,8 +66,8 @@ pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
             Cell::Figure { value: None, trust }
         });
         each(table, columns(&COUNTS, &id), |n| {
-            let (value, trust) = of_packets(n.as_u64(), silent, traced);
-            Cell::Figure { value: Some(value), trust }
+            let low = of_packets(n.as_u64(), silent);
+            Cell::Figure { value: Some(low), trust: Trust::AtLeast }
         });
         if id == "interrupts" {
             longest(traced, silent, table);
@@ -61,23 +76,36 @@ pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
     out.sections.retain(|section| !LEFT_OUT.contains(&section.id.as_str()));
 }
 
-/// A number of packets of a damaged stream, and what is known of it.
-fn of_packets(n: u64, silent: u64, traced: &Traced) -> (Number, Trust) {
-    let low: Number = n.saturating_sub(silent).into();
-    // Where streams share a pin, any number of packets may be in another one.
-    if traced.stream.frames.is_some() {
-        return (low, Trust::AtLeast);
+/// Whether packets were lost, are missing or in doubt.
+fn is_lossy(traced: &Traced) -> bool {
+    let stream = &traced.stream;
+    stream.overflows + stream.packets_in_doubt + traced.times.unsure > 0
+}
+
+/// What is counted beside a loss happened at least as often.
+fn at_least(out: &mut Measurement) {
+    for section in &mut out.sections {
+        let id = section.id.clone();
+        let Content::Table(table) = &mut section.content else { continue };
+        each(table, columns(&HAPPENED, &id), |n| Cell::Figure {
+            value: Some(n),
+            trust: Trust::AtLeast,
+        });
     }
-    let more = silent.saturating_add(traced.stream.packets_in_doubt);
-    (n.into(), Trust::Resolution { low, high: n.saturating_add(more).into() })
+}
+
+/// So many packets of a damaged stream came at least: where bytes are wrong others may be missing,
+/// or have gone to another stream.
+fn of_packets(n: u64, silent: u64) -> Number {
+    n.saturating_sub(silent).into()
 }
 
 /// How often a mark came, which is a packet or a record of the kit.
 pub(super) fn marks(n: u64, traced: &Traced) -> Quantity {
-    let Some(silent) = silent(traced) else { return Quantity::exact(n, Unit::COUNT) };
-    let (value, trust) = of_packets(n, silent, traced);
-    let known = Quantity::new(Some(value), Unit::COUNT, trust);
-    known.unwrap_or_else(|invalid| Quantity::unknown(Unit::COUNT, invalid.to_string()))
+    match silent(traced) {
+        Some(silent) => Quantity::at_least(of_packets(n, silent), Unit::COUNT),
+        None => Quantity::exact(n, Unit::COUNT),
+    }
 }
 
 /// A number that follows from which mark came before which other one.

@@ -5,6 +5,10 @@ use strobe_model::{Flashed, Traced};
 
 use super::{doubt, per_second};
 
+/// What all exact figures of a stream depend on.
+const NO_CHECK_SUM: &str =
+    "Packets have no check sum: a wrong bit may leave no sign, also in figures called exact.";
+
 /// All of it.
 pub(super) fn sections(traced: &Traced, out: &mut Measurement) {
     packets(traced, out);
@@ -87,7 +91,11 @@ fn packets(traced: &Traced, out: &mut Measurement) {
             per_second(kind.packets, &traced.times),
         ]);
     }
-    out.push("packets", "packets of the stream", Content::Table(table));
+    let section = out.push("packets", "packets of the stream", Content::Table(table));
+    // Of a damaged stream a finding states as much.
+    if stream.damage == 0 {
+        section.notes.push(NO_CHECK_SUM.to_owned());
+    }
 }
 
 fn streams(traced: &Traced, out: &mut Measurement) {

@@ -68,7 +68,7 @@ fn stamped(
         (None, None) => return None,
     };
     let at_least = times.unsure > 0 || !times.is_thorough();
-    Some(Expected { samples, from: "local timestamps".to_owned(), at_least })
+    Some(Expected { samples, from: doubt::STAMPS.to_owned(), at_least })
 }
 
 fn no_stamps(times: &TimeBase) -> &'static str {
@@ -124,6 +124,9 @@ pub(super) fn lost(
         Ok(expected) => expected,
         Err(why) => return Loss::Unknown(why),
     };
+    if let Some(why) = doubt::unexplained(expected, sampling.taken, stream, parts) {
+        return Loss::Unknown(why);
+    }
     // Samples in doubt came, if they were any.
     let lost = expected.samples.saturating_sub(sampling.taken);
     let lost = lost.saturating_sub(stream.packets_in_doubt);
@@ -193,11 +196,15 @@ mod tests {
     fn a_gap_is_never_a_loss_of_none() {
         let stream = StreamTotals::default();
         let of = |samples, at_least, taken| {
-            let from = "local timestamps".to_owned();
+            let from = doubt::STAMPS.to_owned();
             let sampling = Sampling { taken, ..Sampling::default() };
             lost(&sampling, Ok(&Expected { samples, from, at_least }), &stream, 1)
         };
         assert_eq!(of(100, false, 100), Loss::Known(0));
+        assert_eq!((of(101, false, 100), of(98, false, 100)), (Loss::Known(0), Loss::Known(0)));
+        let unexplained = "no packet shows a loss";
+        assert!(matches!(of(120, false, 100), Loss::Unknown(why) if why.contains(unexplained)));
+        assert!(matches!(of(50, false, 100), Loss::Unknown(why) if why.contains("50 of the")));
         assert_eq!(of(100, true, 80), Loss::AtLeast(20));
         assert!(matches!(of(100, true, 100), Loss::Unknown(why) if why.contains("missing")));
     }

@@ -135,6 +135,25 @@ fn what_a_check_reads_is_written_by_nobody() {
     assert_eq!(folder.read("strobe.toml"), before);
 }
 
+/// Source files that only the debug information names, of runs that another process makes.
+#[test]
+fn what_a_child_reads_lines_from_is_written_by_nobody() {
+    let folder = everything();
+    let budgets = BUDGETS.replace("run = [", "run = [\"--attach\", \"source\", ");
+    folder.write("strobe.toml", budgets.as_bytes());
+    symlink(SOURCE, folder.path("notes")).expect("a link");
+    let calls: [&[&str]; 3] = [
+        &["check", "--junit", SOURCE],
+        &["check", "-o", "notes"],
+        &["init", "fw.elf", "-o", "notes", "--force", "--", "--attach", "source"],
+    ];
+    for arguments in calls {
+        let ran = folder.strobe(arguments);
+        assert_eq!(ran.code, 64, "{arguments:?}: {}", ran.stderr);
+        assert_eq!(folder.read(SOURCE), b"somebody's work", "{arguments:?}");
+    }
+}
+
 #[test]
 fn only_a_baseline_is_replaced_by_a_baseline() {
     let folder = Folder::new();

@@ -142,6 +142,14 @@ fn names_in_reports_are_shown() {
     let ran = folder.strobe(&["export", "evil.elf", "--to", "collapsed"]);
     assert_harmless(&ran.stdout, "an export");
     assert!(ran.stdout.starts_with("thread main;"), "{}", ran.stdout);
+    for format in ["speedscope", "firefox"] {
+        let ran = folder.strobe(&["export", "evil.elf", "--to", format, "-o", "out.json"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let text = String::from_utf8(folder.read("out.json")).expect("it is UTF-8");
+        assert_harmless(&text, format);
+        let read: Result<serde_json::Value, _> = serde_json::from_str(&text);
+        assert!(read.is_ok_and(|value| value.to_string().contains('\u{202e}')), "{format}");
+    }
 }
 
 /// What a firmware prints is text, whoever reads it.
