@@ -243,3 +243,39 @@ fn some_turns_of_a_loop_are_no_wait() {
     ];
     assert_eq!(waits(&run(&avr(&code), &UNO)), []);
 }
+
+/// lds r18, n; add r24, r24 or nop; subi r24, 0xff; inc r25; cp r25, r18; brcs back
+#[test]
+fn a_step_behind_a_sum_leaves_the_sum() {
+    let with = |sum: u16| {
+        let code = [
+            0xec28, 0x9320, 0x0100, 0xe090, // ldi r18, 200; sts n, r18; ldi r25, 0
+            0x9120, 0x0100, sum, 0x5f8f, 0x9593, 0x1792, 0xf3c8, 0xcfff,
+        ];
+        waits(&run(&avr(&code), &UNO)).len()
+    };
+    assert_eq!((with(0x0f88), with(0)), (0, 1));
+}
+
+/// A function that is given what it has returned in the turn before works; other: lsls r0, r0, #1;
+/// adds r0, #1; bx lr.
+#[test]
+fn a_call_with_its_own_result_is_work() {
+    let with = |back: u16| {
+        let code = [
+            load(1, 0), // ldr r1, =RAM
+            0x2000,     // movs r0, #0
+            0xf000,
+            0xf804, // bl other
+            0x680b,
+            0x2b05,
+            back, // ldr r3, [r1]; cmp r3, #5; bne to bl or to movs
+            0xe7fe,
+            0x0040,
+            0x3001,
+            0x4770,
+        ];
+        waits(&run(&arm(&code, 16, &[0x2000_0100]), &BOARD)).len()
+    };
+    assert_eq!((with(0xd1fa), with(0xd1f9)), (0, 1));
+}

@@ -115,6 +115,8 @@ impl<'a> Turn<'a> {
             // What compilers know of a function in the same file: which registers it leaves alone.
             let written = one.calls.and_then(|called| written_by(firmware, called, DEPTH));
             one.writes = written.unwrap_or_else(|| std::mem::take(&mut one.writes));
+            let given = one.calls.and_then(|called| arguments(firmware, called, DEPTH));
+            one.reads.extend(given.into_iter().flatten());
         }
         conditions::join(&mut effects, &body);
         let paced = steps_by_registers(&mut effects, &body);
@@ -189,9 +191,15 @@ impl<'a> Turn<'a> {
 
     /// Whether what an instruction writes to a register may still be there at a turn's end.
     fn leaves(&self, at: usize, register: &String) -> bool {
+        // A step behind a sum in the same register leaves the sum.
+        let computes = self.effects[at].reads.contains(register);
         let writes = |number: usize| {
             let at = self.of.turn.iter().position(|&one| one == number);
-            at.is_some_and(|at| self.effects[at].writes.contains(register))
+            let one = at.map(|at| &self.effects[at]);
+            one.filter(|one| one.writes.contains(register)).is_some_and(|one| {
+                let steps = (one.steps || one.carries) && one.reads.contains(register);
+                !(computes && steps)
+            })
         };
         self.of.comes_round(self.flow, self.of.turn[at], writes)
     }

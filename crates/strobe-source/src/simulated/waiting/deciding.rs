@@ -135,6 +135,15 @@ impl Turn<'_> {
         depth > 0 && !by.is_empty() && by.iter().all(|&at| self.brings(at, depth - 1))
     }
 
+    /// Whether a function is given what the turn before has left.
+    fn goes_on(&self, at: usize) -> bool {
+        let left = |what: &String| {
+            let Written { by, carried } = self.written_before(at, what);
+            carried && !by.is_empty()
+        };
+        self.effects[at].reads.iter().any(left)
+    }
+
     fn brings(&self, at: usize, depth: u32) -> bool {
         let one = &self.effects[at];
         let is_inside = self.places[at].as_ref().is_some_and(|place| place.is_in_frame());
@@ -142,7 +151,7 @@ impl Turn<'_> {
             Some(store) => store.registers.first(),
             None if one.load.is_some() && self.slot(at).is_some() => self.slot(at),
             None if one.load.is_some() => return !is_inside,
-            None if one.calls.is_some() => return true,
+            None if one.calls.is_some() => return !self.goes_on(at),
             None => one.reads.first().filter(|_| (one.copies || one.extends) && !one.maybe),
         };
         from.is_some_and(|from| self.is_read(at, from, depth))
