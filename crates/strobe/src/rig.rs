@@ -11,7 +11,7 @@ use strobe_source::simulated::rig::{Pin, Wire};
 use strobe_source::simulated::{Joined, Limit};
 use strobe_symbols::Firmware;
 
-pub use self::simulate::{Ran, code_for};
+pub use self::simulate::code_for;
 use crate::files::{self, Kind};
 use crate::simulate::{self as simulation, PathFor, Setup};
 use crate::{board, exit, input};

@@ -76,7 +76,7 @@ pub(super) fn profile(report: &CyclesReport) -> Option<Profile> {
         high: bound(&|cycles| cycles.high.max(cycles.likely)),
         ..column("cycles", &|run| run.cycles.likely)
     }];
-    for cause in Cause::ALL.into_iter().filter(|c| profile.measure(id(*c)).is_some()) {
+    for cause in Cause::ALL.into_iter().filter(|c| profile.measure(c.id()).is_some()) {
         values.push(column(cause.id(), &|run| run.by_cause[cause]));
     }
     values.push(column("executions", &|run| run.count));

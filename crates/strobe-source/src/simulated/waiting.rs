@@ -70,7 +70,9 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
         });
     }
     let is_named = |at: u32| idle.iter().any(|idle| idle.contains(&at));
-    for Found { start, code, waits, rounds } in loops(firmware, samples) {
+    let all = loops(firmware, samples);
+    let looks = callee::looks(samples, all.iter().map(|found| &found.waits));
+    for Found { start, code, waits, rounds } in all {
         if is_named(start) {
             continue;
         }
@@ -81,6 +83,8 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
                 cycles += callee::cycles(names, &waits, called, sites);
             }
         }
+        let function = outermost_at(firmware, start).map_or(start, |function| function.start & !1);
+        let (rounds, cycles) = callee::apart(samples, function, &looks, (rounds, cycles));
         let until = match (waits.sources.is_empty(), waits.counts) {
             (true, _) => Until::Counted,
             (false, true) => Until::Either,

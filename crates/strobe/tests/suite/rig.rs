@@ -225,10 +225,10 @@ fn a_rig_is_run_again_for_its_bounds() {
     assert_eq!((is_carried(&carried), is_carried(&runs)), (true, false));
     let ends = |chip: &Measurement| {
         let quantity = chip.total("instructions").expect("they are counted");
-        quantity.trust().bounds().map(|(low, high)| low.as_u64()..=high.as_u64())
+        let bounds = quantity.trust().bounds().filter(|(low, high)| low < high);
+        bounds.map(|(low, high)| low.as_u64()..=high.as_u64())
     };
     assert_eq!(ends(&carried), None, "how often loops go round is open there");
     let bounds = ends(&runs).expect("the runs differ");
     assert!(bounds.contains(&total(&runs, "instructions")), "{bounds:?}");
-    assert!(bounds.start() < bounds.end(), "{bounds:?}");
 }

@@ -185,7 +185,7 @@ fn shares_of_samples_and_modelled_spreads_have_their_intervals() {
     let html = written(&measurement);
     assert!(html.contains(" %</span>"), "{html}");
     assert!(html.contains("~30 <span class=\"bounds\">30-45</span>"), "{html}");
-    assert!(html.contains(">waits: wait<"), "{html}");
+    assert!(html.contains(">waits: wait (cycles)<"), "{html}");
 }
 
 fn part(name: &str, measurement: Measurement) -> NamedPart {

@@ -19,6 +19,7 @@ use super::trace::{Counter, Spent};
 use crate::kernel::bus::{Bus, unalias};
 use crate::kernel::device::{ResetCause, Size};
 use crate::kernel::flash::HalfCycles;
+use crate::kernel::masked::Disabled;
 use crate::kernel::memory::BusFault;
 use crate::kernel::observe::{Observer, TransferKind, Wait};
 

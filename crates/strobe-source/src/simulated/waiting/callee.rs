@@ -1,6 +1,6 @@
 //! Cycles in functions that a waiting loop calls to look.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use strobe_model::{AddressSample, Bounds, Place, TreeNode};
@@ -20,6 +20,36 @@ pub(super) fn range(firmware: &Firmware, start: u32) -> Option<Range<u32>> {
 fn executions(samples: &[AddressSample], sites: &BTreeSet<u32>) -> u64 {
     let count = |&site: &u32| within(samples, &(site..site + 1)).first().map_or(0, |at| at.count);
     sites.iter().map(count).sum()
+}
+
+/// How often the waits call each function to look.
+pub(super) fn looks<'a>(
+    samples: &[AddressSample],
+    waits: impl Iterator<Item = &'a Waits>,
+) -> BTreeMap<u32, u64> {
+    let mut out = BTreeMap::new();
+    for (&called, sites) in waits.flat_map(|waits| &waits.calls) {
+        *out.entry(called).or_default() += executions(samples, sites);
+    }
+    out
+}
+
+/// What a loop in a function is by itself, a wait of its own: without its share in those calls of
+/// the function that waits make to look, which have it already.
+pub(super) fn apart(
+    samples: &[AddressSample],
+    function: u32,
+    looks: &BTreeMap<u32, u64>,
+    (rounds, cycles): (u64, Bounds),
+) -> (u64, Bounds) {
+    let all = within(samples, &(function..function + 1)).first().map_or(0, |first| first.count);
+    let looks = looks.get(&function).copied().unwrap_or(0);
+    if looks == 0 {
+        return (rounds, cycles);
+    }
+    let left = |of: u64| part(of, all.saturating_sub(looks), all);
+    let Bounds { low, likely, high } = cycles;
+    (left(rounds), Bounds { low: left(low), likely: left(likely), high: left(high) })
 }
 
 /// Cycles in a function that a loop calls at `sites`, or that one of those calls: what it took in

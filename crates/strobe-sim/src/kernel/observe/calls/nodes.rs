@@ -39,7 +39,7 @@ pub struct Node {
     pub diverted: bool,
     children: Vec<(NodeKind, u32)>,
     /// The chosen functions that are on the chain up to here.
-    chosen: u64,
+    pub(super) chosen: u64,
     /// This one, if it is chosen.
     alone: u64,
     /// The same, if it is on the chain above as well.
