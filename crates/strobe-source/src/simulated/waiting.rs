@@ -83,8 +83,7 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
                 cycles += callee::cycles(names, &waits, called, sites);
             }
         }
-        let function = outermost_at(firmware, start).map_or(start, |function| function.start & !1);
-        let (rounds, cycles) = callee::apart(samples, function, &looks, (rounds, cycles));
+        let (rounds, cycles) = callee::apart(names, start, &looks, (rounds, cycles));
         let until = match (waits.sources.is_empty(), waits.counts) {
             (true, _) => Until::Counted,
             (false, true) => Until::Either,

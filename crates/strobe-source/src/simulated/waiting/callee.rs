@@ -35,19 +35,22 @@ pub(super) fn looks<'a>(
 }
 
 /// What a loop in a function is by itself, a wait of its own: without its share in those calls of
-/// the function that waits make to look, which have it already.
+/// the function that waits make to look, which have it already. `begin` is the loop's first
+/// instruction.
 pub(super) fn apart(
-    samples: &[AddressSample],
-    function: u32,
+    names: &Names,
+    begin: u32,
     looks: &BTreeMap<u32, u64>,
     (rounds, cycles): (u64, Bounds),
 ) -> (u64, Bounds) {
-    let all = within(samples, &(function..function + 1)).first().map_or(0, |first| first.count);
-    let looks = looks.get(&function).copied().unwrap_or(0);
-    if looks == 0 {
+    let function = outermost_at(names.firmware(), begin).map(|function| function.start & !1);
+    let Some((start, looks)) = function.and_then(|start| Some((start, *looks.get(&start)?))) else {
         return (rounds, cycles);
-    }
-    let left = |of: u64| part(of, all.saturating_sub(looks), all);
+    };
+    let first = executions(&names.profile.addresses, &BTreeSet::from([start]));
+    // A loop that begins where the function does goes there in each turn.
+    let calls = first.saturating_sub(if begin == start { rounds } else { 0 });
+    let left = |of: u64| part(of, calls.saturating_sub(looks), calls);
     let Bounds { low, likely, high } = cycles;
     (left(rounds), Bounds { low: left(low), likely: left(likely), high: left(high) })
 }
