@@ -5,8 +5,9 @@
 //! bytes are all there and every packet is sound, so nothing else shows it. But real streams leave
 //! regular marks: their numbers come often, padding is zero, and a source is announced when it
 //! changes. Some formatters announce it again every eight frames (CoreSight TPIU, DDI 0314H
-//! 8.12.1); others, as that of the Cortex-M3 and M4, do not. A source that is announced has a byte,
-//! and padding completes a frame (DDI 0337I 11.2.2): it begins where nothing more has come.
+//! 8.12.1); others, as that of the Cortex-M3 and M4, do not. What is announced has a byte. (By
+//! DDI 0337I, 11.2.2, padding completes a frame; but an STM32F105 goes on in the midst of one where
+//! more comes meanwhile.)
 
 /// Numbers of streams.
 const STREAMS: usize = 128;
@@ -30,7 +31,7 @@ const OFTEN: u64 = 16;
 const HABIT: u64 = 8;
 
 /// What a formatter does not do is wrong if it comes in fewer than one of so many frames: repeats
-/// before that, and padding in the midst of a frame.
+/// before that, and numbers without a byte.
 const SELDOM: u64 = 64;
 
 /// Numbers seen so far.
@@ -43,8 +44,8 @@ pub(super) struct Marks {
     /// Numbers that changed nothing: within a few frames, and after that.
     early: u64,
     late: u64,
-    /// Numbers without a byte, and padding that does not complete its frame.
-    cut_short: u64,
+    /// Numbers without a byte.
+    bare: u64,
     /// No byte has come since the number.
     is_bare: bool,
     /// How often a formatter would have repeated a number, and this one has not.
@@ -62,7 +63,7 @@ impl Default for Marks {
             last: None,
             early: 0,
             late: 0,
-            cut_short: 0,
+            bare: 0,
             is_bare: false,
             silent: 0,
             filled: 0,
@@ -82,7 +83,7 @@ impl Marks {
             let is_early = since + 1 < HABIT;
             self.early += u64::from(before == now && is_early);
             self.late += u64::from(before == now && !is_early);
-            self.cut_short += u64::from(since == 0 && (before == PADDING || self.is_bare));
+            self.bare += u64::from(since == 0 && self.is_bare);
         }
         self.last = Some(frame);
         self.is_filled = false;
@@ -129,9 +130,9 @@ impl Marks {
         let late = if self.late.saturating_mul(HABIT) > silent { 0 } else { self.late };
         let early = if self.early.saturating_mul(SELDOM) > frames { 0 } else { self.early };
         // One alone is no habit, however few frames there are.
-        let is_habit = self.cut_short > 1 && self.cut_short.saturating_mul(SELDOM) > frames;
-        let cut_short = if is_habit { 0 } else { self.cut_short };
-        strange.sum::<u64>() + self.filled + late + early + cut_short
+        let is_habit = self.bare > 1 && self.bare.saturating_mul(SELDOM) > frames;
+        let bare = if is_habit { 0 } else { self.bare };
+        strange.sum::<u64>() + self.filled + late + early + bare
     }
 }
 
@@ -204,20 +205,20 @@ mod tests {
     }
 
     #[test]
-    fn a_source_has_a_byte_and_padding_the_rest_of_its_frame() {
+    fn what_is_announced_has_a_byte() {
         assert_eq!(in_one_frame(&[(1, 3), (2, 1), (1, 4), (PADDING, 3)]), 0);
         assert_eq!(in_one_frame(&[(1, 3), (2, 0), (1, 4)]), 1);
         assert_eq!(in_one_frame(&[(1, 3), (PADDING, 0), (2, 4)]), 1);
-        assert_eq!(in_one_frame(&[(1, 3), (PADDING, 1), (2, 4)]), 1);
+        // While a frame is completed more may come.
+        assert_eq!(in_one_frame(&[(1, 3), (PADDING, 1), (2, 4)]), 0);
     }
 
     #[test]
     fn what_a_formatter_does_all_the_time_is_its_habit() {
         let mut marks = marks(&[1], 20);
         for frame in 2..100 {
-            marks.number(1, PADDING, frame);
-            marks.data(PADDING, &[0]);
-            marks.number(PADDING, 1, frame);
+            marks.number(1, 2, frame);
+            marks.number(2, 1, frame);
             marks.data(1, &[7; 11]);
         }
         assert_eq!(marks.wrong(1, 100, |_| false), 0);

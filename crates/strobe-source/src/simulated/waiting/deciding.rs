@@ -169,7 +169,7 @@ fn flags(instruction: &Instruction, one: &Effect, machine: Machine) -> (bool, bo
     if machine == Machine::Avr {
         let skips = matches!(name, "sbis" | "sbic" | "sbrs" | "sbrc" | "cpse");
         let moves = AVR_MOVES.contains(&name) || one.stores.is_some() || name == "out";
-        let sets = skips || !moves && !(one.reads.is_empty() && one.writes.is_empty());
+        let sets = skips || !(moves || one.reads.is_empty() && one.writes.is_empty());
         return (sets, !sets || matches!(name, "cpc" | "sbc" | "sbci" | "adc"));
     }
     if matches!(name, "cbz" | "cbnz") {

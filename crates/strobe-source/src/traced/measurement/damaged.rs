@@ -337,6 +337,10 @@ fn a_wrong_stream_number_is_no_exact_total() {
                 }
                 let bit = if bytes[at] & 1 == 0 { 0 } else { 1 + frame % 7 };
                 bytes[at] ^= 1 << bit;
+                // Number 0 before a byte of 0 is padding: two bytes less, and no sign of them.
+                if bytes[at] == 1 && bytes[at + 1] == 0 {
+                    continue;
+                }
                 is_honest(&measured(&bytes, Framing::Frames { stream: 1, skip: None }), &truth);
             }
         }
