@@ -101,7 +101,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
 /// of that name gives way, as with install(1): nobody has named what it leads to.
 ///
 /// # Errors
-/// Those of [`write`].
+/// Those of [`write()`].
 pub fn within(folder: &Path, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
     let path = folder.join(name);
     if !std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
