@@ -27,7 +27,8 @@ pub struct Time {
     pub latest: Option<u64>,
     /// Relation of timestamp and packet; `None` for packets known only to precede the timestamp.
     pub relation: Option<Relation>,
-    /// No ticks can have been lost so far, or a global timestamp has resolved how many.
+    /// No ticks can have been lost so far, or a global timestamp has resolved how many, but for
+    /// those that may have passed between two local timestamps.
     pub sure: bool,
 }
 
@@ -176,7 +177,7 @@ pub struct Stats {
     pub untimed: u64,
     /// Losses after which a global timestamp has restored the time.
     pub bridged: u64,
-    /// Ticks added by it.
+    /// Ticks added by it: as many as were lost at least.
     pub bridged_ticks: u64,
 }
 
@@ -368,13 +369,13 @@ impl Timeline {
         let Some(value) = self.global.fresh() else { return };
         if self.sure {
             self.global.learn(before, self.now, value);
-        } else if let Some(now) = self.global.expected(value) {
-            let missing = now.saturating_sub(self.now);
+        } else if let Some(now) = self.global.at_least(value) {
+            let (missing, slack) = (now.saturating_sub(self.now), self.now.saturating_sub(before));
             self.stats.bridged += 1;
             self.stats.bridged_ticks += missing;
             self.now += missing;
             self.sure = true;
-            self.global.restart(self.now, value);
+            self.global.restart(self.now, value, slack);
         }
     }
 }

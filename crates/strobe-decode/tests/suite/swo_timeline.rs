@@ -97,6 +97,37 @@ fn a_global_timestamp_restores_lost_ticks() {
     assert_eq!(reader.times().bridged, 1);
 }
 
+/// Global values are as old as the local timestamp before them, at most: before the loss they were
+/// that old and behind it they were not, so that more time seems to have passed.
+#[test]
+fn restored_ticks_are_no_more_than_were_lost() {
+    for lost in [0, 5000, 700_000] {
+        for slower in [1, 4, 16] {
+            let (mut stream, mut now) = (Stream::new(), 0u32);
+            let value = |at: u32| (at / slower) & 0x3ff_ffff;
+            for pc in 0..3000 {
+                let taken = if pc < 2000 { now } else { now + 1000 };
+                now += 1000;
+                stream.pc_sample(pc);
+                if pc % 10 == 0 {
+                    stream.global_timestamp1(value(taken), false, false);
+                }
+                stream.local_timestamp(1000, 0);
+                if pc == 1999 {
+                    now += lost;
+                    stream.overflow();
+                }
+            }
+            let (_, reader) = read(&stream.bytes, Framing::Bare);
+            assert_eq!(reader.times().bridged, 1);
+            let last = samples(&stream).last().expect("a sample").1;
+            let (seen, truth) = (last.likely(), u64::from(now));
+            assert!(seen <= truth, "{seen} of {truth}");
+            assert!(truth - seen <= 5000 + truth / 500, "{seen} of {truth}");
+        }
+    }
+}
+
 #[test]
 fn a_changed_clock_bridges_nothing() {
     let mut stream = Stream::new();

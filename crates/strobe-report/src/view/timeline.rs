@@ -77,10 +77,13 @@ fn time_text(time: i64, unit: &Unit) -> String {
 impl Line<'_> {
     /// Which part is exact; nothing where all of it is.
     fn exactness(&self) -> Option<String> {
-        let Timeline { unit, extent, exact, summary, .. } = self.timeline;
+        let Timeline { unit, extent, exact, summary, spans, .. } = self.timeline;
         let covers = |part: &Extent| part.from <= extent.from && part.to >= extent.to;
         if exact.iter().any(covers) {
             return None;
+        }
+        if exact.is_empty() && summary.is_empty() && spans.begin.is_empty() {
+            return Some("something may be missing anywhere".to_owned());
         }
         let at = |time: i64| time_text(time, unit);
         let parts = exact.iter().map(|part| format!("from {} to {}", at(part.from), at(part.to)));

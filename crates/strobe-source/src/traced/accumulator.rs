@@ -15,6 +15,10 @@ use super::watched::Comparators;
 use super::windows::{Bounds, Edge, Windows};
 use crate::defmt;
 
+/// The counter behind the cycle counter. Its packet stands for one time that it ran out, and those
+/// of the others for 256 of what they count (DDI 0403E, D4.3.1).
+pub(super) const POSTCNT: &str = "POSTCNT";
+
 /// Event counters: bit, register, what it counts.
 const COUNTERS: [(u8, &str, &str); 6] = [
     (
@@ -26,7 +30,7 @@ const COUNTERS: [(u8, &str, &str); 6] = [
     (Counters::SLEEP, "SLEEPCNT", "cycles asleep"),
     (Counters::LSU, "LSUCNT", "cycles of loads and stores beyond their first"),
     (Counters::FOLD, "FOLDCNT", "instructions that took no cycle"),
-    (Counters::CYCLES, "POSTCNT", "taps of the cycle counter"),
+    (Counters::CYCLES, POSTCNT, "a packet each time that the cycles of its period have passed"),
 ];
 
 /// A local timestamp.

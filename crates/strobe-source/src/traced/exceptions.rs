@@ -21,6 +21,8 @@ struct Open {
     since: Span,
     /// Nothing was lost since it began.
     whole: bool,
+    /// It has not ended: nothing was lost since it began or went on.
+    sure: bool,
 }
 
 impl Open {
@@ -64,7 +66,7 @@ impl Exceptions {
     /// Packets have been lost.
     pub fn lost(&mut self) {
         (self.known, self.rooted) = (false, false);
-        self.open.iter_mut().for_each(|open| open.whole = false);
+        self.open.iter_mut().for_each(|open| (open.whole, open.sure) = (false, false));
     }
 
     /// From here on handlers are counted or are not; those that have begun are whole in neither
@@ -119,12 +121,16 @@ impl Exceptions {
         if let Some(open) = self.open.last_mut() {
             open.pause(now);
         }
-        self.open.push(Open { number, own: (0, 0), since: now, whole: true });
-        let depth = self.open.len();
-        for i in 0..depth {
-            let above = (depth - i) as u32;
+        self.open.push(Open { number, own: (0, 0), since: now, whole: true, sure: true });
+        // What may have ended behind a loss is in no depth.
+        let mut depth = 0;
+        for i in (0..self.open.len()).rev() {
+            if !self.open[i].sure {
+                continue;
+            }
+            depth += 1;
             let total = self.total(self.open[i].number);
-            total.depth = total.depth.max(above);
+            total.depth = total.depth.max(depth);
         }
         self.total(number).entered += 1;
     }
@@ -158,13 +164,13 @@ impl Exceptions {
             }
             (_, Some(at)) => {
                 self.drop_above(at + 1);
-                self.open[at].since = now;
+                (self.open[at].since, self.open[at].sure) = (now, true);
             }
             (_, None) => {
                 // Its entry was lost, or came before the trace.
                 self.contradictions += u64::from(self.rooted);
                 self.drop_above(0);
-                self.open.push(Open { number, own: (0, 0), since: now, whole: false });
+                self.open.push(Open { number, own: (0, 0), since: now, whole: false, sure: true });
             }
         }
     }
@@ -250,6 +256,22 @@ mod tests {
         all.lost();
         all.take(17, Returned, (3, 3));
         assert_eq!(all.contradictions, 1);
+    }
+
+    /// Ends that were lost leave handlers open, and the next ones do not interrupt them.
+    #[test]
+    fn what_may_have_ended_is_in_no_depth() {
+        let mut all = Exceptions::default();
+        for now in 0..5 {
+            all.take(15, Entered, (now, now));
+            all.take(16, Entered, (now, now));
+            all.lost();
+        }
+        // One that goes on is open.
+        all.take(15, Returned, (9, 9));
+        all.take(17, Entered, (9, 9));
+        let depths: Vec<_> = all.finish().iter().map(|e| (e.number, e.depth)).collect();
+        assert_eq!(depths, [(15, 2), (16, 1), (17, 1)]);
     }
 
     #[test]

@@ -197,12 +197,18 @@ fn unit(times: &TimeBase) -> Unit {
     if times.tick_cycles.is_some() { Unit::CYCLES } else { Unit::TICKS }
 }
 
-/// A rate per second, where timestamps allow it.
-fn per_second(n: u64, times: &TimeBase) -> Cell {
+/// A rate per second, where timestamps allow it: at most where time may be missing.
+fn per_second(n: u64, traced: &Traced) -> Cell {
+    let times = &traced.times;
     let cycles = times.cycles().filter(|cycles| *cycles > 0 && times.is_thorough());
     let rate =
         cycles.zip(times.core_hz).map(|(cycles, hz)| n as f64 * f64::from(hz) / cycles as f64);
-    rate.into()
+    match rate {
+        Some(rate) if is_unsure(traced) => {
+            Cell::Figure { value: Some(rate.into()), trust: Trust::AtMost }
+        }
+        rate => rate.into(),
+    }
 }
 
 /// The smallest, the mean, the greatest; or why there are none.

@@ -16,8 +16,11 @@ pub(super) struct Global {
     /// Local and global ticks in intervals without loss, for the ratio of the clocks.
     local_ticks: u64,
     global_ticks: u64,
-    /// Uncertainty of `local_ticks`.
+    /// By how much a value may be older than the local timestamp behind it, at most.
     slack: u64,
+    /// Stretches without a loss that the intervals are from: at both ends of each there is such an
+    /// uncertainty.
+    stretches: u64,
 }
 
 /// Precision of the clock ratio that bridging a loss needs: one part in so many.
@@ -36,6 +39,7 @@ impl Global {
         self.fresh = true;
         if clock_changed {
             (self.anchor, self.local_ticks, self.global_ticks) = (None, 0, 0);
+            self.stretches = 0;
         }
     }
 
@@ -57,29 +61,40 @@ impl Global {
 
     /// No loss: adds an interval to the ratio of the clocks.
     pub(super) fn learn(&mut self, before: u64, now: u64, value: u64) {
-        if let Some((local, global)) = self.anchor
-            && let Some(global_ticks) = value.checked_sub(global)
-        {
-            self.local_ticks += now.saturating_sub(local);
-            self.global_ticks += global_ticks;
-            self.slack = self.slack.max(now - before);
+        let passed = self.anchor.and_then(|(local, global)| {
+            Some((now.saturating_sub(local), value.checked_sub(global)?))
+        });
+        match passed {
+            Some((local, global)) => {
+                self.local_ticks += local;
+                self.global_ticks += global;
+            }
+            None => self.stretches += 1,
         }
+        self.slack = self.slack.max(now.saturating_sub(before));
         self.anchor = Some((now, value));
     }
 
-    /// The local time of a global one, after a loss.
-    pub(super) fn expected(&self, value: u64) -> Option<u64> {
+    /// The local time of a global one, after a loss: at least. A value may have been taken any time
+    /// since the local timestamp before it, and shows whole ticks of its own clock.
+    pub(super) fn at_least(&self, value: u64) -> Option<u64> {
         let (local, global) = self.anchor?;
-        let passed = value.checked_sub(global)?;
+        let passed = value.checked_sub(global)?.saturating_sub(1);
         if self.global_ticks == 0 || self.local_ticks / PRECISION < self.slack.max(1) {
             return None;
         }
-        let ticks =
-            u128::from(passed) * u128::from(self.local_ticks) / u128::from(self.global_ticks);
-        local.checked_add(u64::try_from(ticks).ok()?)
+        let unsure = self.slack.saturating_mul(self.stretches);
+        let least = self.local_ticks.saturating_sub(unsure);
+        let most = self.global_ticks.saturating_add(self.stretches);
+        let ticks = u128::from(passed) * u128::from(least) / u128::from(most);
+        let now = local.checked_add(u64::try_from(ticks).ok()?)?;
+        Some(now.saturating_sub(self.slack))
     }
 
-    pub(super) fn restart(&mut self, now: u64, value: u64) {
+    /// After a loss, `value` was taken at most `slack` before that local time.
+    pub(super) fn restart(&mut self, now: u64, value: u64, slack: u64) {
         self.anchor = Some((now, value));
+        self.stretches += 1;
+        self.slack = self.slack.max(slack);
     }
 }

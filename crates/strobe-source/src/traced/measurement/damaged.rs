@@ -206,6 +206,12 @@ fn wrong_bits_make_nothing_up() {
             let truth = sent(samples, seed);
             let out = measured(&flipped(&truth.bytes, millionths, seed), Framing::Bare);
             is_honest(&out, &truth);
+            // Each eighth sample has a byte.
+            for cell in column(&out, "ports", "bytes") {
+                holds_in(&cell, truth.entered.div_ceil(8), "bytes");
+            }
+            let rates = [column(&out, "ports", "rate"), column(&out, "packets", "rate")].concat();
+            assert!(rates.iter().all(|cell| cell.number().is_none()), "{rates:?}");
             let first = out.findings.first().map(|finding| finding.code.as_str());
             assert_eq!(first, Some("damaged"), "{:?}", out.findings);
         }
@@ -450,6 +456,55 @@ fn counts_beside_a_gap_are_a_least() {
             assert_eq!(matches!(cell, Cell::Exact(_)), missing == 0, "{cell:?}");
         }
         holds_in(&entered[0], truth.entered, "entered");
+    }
+}
+
+/// What an overflow packet stands for may have been the longest handler, or the greatest value.
+#[test]
+fn what_was_seen_beside_a_loss_is_a_bound() {
+    let seen = |lost: bool| {
+        let mut stream = Stream::new();
+        stream.sync();
+        for n in 0..200u32 {
+            let own = match n {
+                50 => 900u32,
+                120 => 2,
+                _ => 30,
+            };
+            if lost && own != 30 {
+                stream.overflow();
+                continue;
+            }
+            stream.exception(15, 1).local_timestamp(100, 0);
+            stream.instrumentation(0, b"abcd").data_value(1, true, &own.to_le_bytes());
+            stream.exception(15, 2).local_timestamp(own, 0);
+            stream.exception(0, 3).local_timestamp(5, 0);
+        }
+        measured(&stream.bytes, Framing::Bare)
+    };
+    let truth = [
+        ("interrupts", "entered", 200),
+        ("interrupts", "min", 2 * u64::from(TICK)),
+        ("interrupts", "max", 900 * u64::from(TICK)),
+        ("interrupts", "at-most", 900 * u64::from(TICK)),
+        ("interrupts", "nested", 1),
+        ("watched-variables", "min", 2),
+        ("watched-variables", "max", 900),
+        ("ports", "writes", 200),
+        ("ports", "bytes", 800),
+    ];
+    for lost in [false, true] {
+        let out = seen(lost);
+        for (table, id, truth) in truth {
+            let cells = column(&out, table, id);
+            let [cell] = &cells[..] else { panic!("{table} {id}: {cells:?}") };
+            assert_eq!(matches!(cell, Cell::Exact(_)), !lost, "{table} {id}: {cell:?}");
+            holds_in(cell, truth, id);
+        }
+        let rates = column(&out, "packets", "rate");
+        let are_most = |cell: &Cell| matches!(cell, Cell::Figure { trust: Trust::AtMost, .. });
+        assert!(rates.iter().all(|cell| are_most(cell) == lost), "{rates:?}");
+        assert_eq!(out.timelines().any(|line| line.exact.is_empty()), lost);
     }
 }
 

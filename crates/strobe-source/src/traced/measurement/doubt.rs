@@ -8,8 +8,11 @@ use strobe_model::measurement::{
 use super::super::doubt::{silent, why};
 use super::unit;
 
-/// Columns whose figures a single wrong packet changes beyond measure, by section.
-const UNKNOWN: [(&str, &[&str]); 8] = [
+/// Columns of tables, by section.
+type Columns = [(&'static str, &'static [&'static str])];
+
+/// Columns whose figures a single wrong packet changes beyond measure.
+const UNKNOWN: &Columns = &[
     ("interrupts", &["exact", "min", "mean", "max", "vague", "at-most", "nested"]),
     ("threads", &["time"]),
     ("counters", &["counted"]),
@@ -18,31 +21,63 @@ const UNKNOWN: [(&str, &[&str]); 8] = [
     ("kit-regions", &["exact", "min", "mean", "max", "vague", "at-most"]),
     ("kit-marks", &["exact", "min", "mean", "max", "vague"]),
     ("kit-values", &["first", "min", "max", "last"]),
+    ("kit-channels", &["bytes"]),
+    ("ports", &["rate"]),
+    ("packets", &["rate"]),
 ];
 
 /// Columns that count packets: each wrong one is one more or one less.
-const COUNTS: [(&str, &[&str]); 10] = [
+const COUNTS: &Columns = &[
     ("interrupts", &["entered", "left", "unmatched"]),
     ("threads", &["runs"]),
     ("counters", &["packets"]),
     ("watched-variables", &["reads", "writes", "matches"]),
     ("watched-from", &["matches"]),
-    ("ports", &["writes"]),
+    ("ports", &["writes", "messages"]),
     ("kit-records", &["records", "unusable"]),
     ("kit-regions", &["begun", "ended", "unmatched"]),
     ("kit-marks", &["count"]),
     ("kit-values", &["count"]),
 ];
 
-/// Those of them that count events on the target, and not the packets of them.
-const HAPPENED: [(&str, &[&str]); 6] = [
-    ("interrupts", &["entered", "left"]),
-    ("threads", &["runs"]),
+/// Columns that count bytes of such packets.
+const BYTES: &Columns = &[("ports", &["bytes"])];
+
+/// Bytes of a write to a port, at most.
+const WORD: u64 = 4;
+
+/// Columns of what happened on the target: what was lost is more of it, or a greater one.
+const AT_LEAST: &Columns = &[
+    ("interrupts", &["entered", "left", "max", "nested"]),
+    ("threads", &["runs", "time"]),
     ("counters", &["packets", "counted"]),
-    ("watched-variables", &["reads", "writes", "matches"]),
+    ("watched-variables", &["reads", "writes", "matches", "max"]),
     ("watched-from", &["matches"]),
-    ("ports", &["writes"]),
+    ("ports", &["writes", "bytes", "messages"]),
 ];
+
+/// What was lost may be less.
+const AT_MOST: &Columns = &[("interrupts", &["min"]), ("watched-variables", &["min"])];
+
+/// Nothing bounds what was lost.
+const UNBOUNDED: &Columns = &[("interrupts", &["at-most"]), ("ports", &["rate"])];
+
+/// The same of records of the kit, of which their numbers show whether any are missing.
+const AT_LEAST_OF_KIT: &Columns = &[
+    ("kit-regions", &["begun", "ended"]),
+    ("kit-marks", &["count"]),
+    ("kit-values", &["count", "max"]),
+    ("kit-channels", &["bytes"]),
+];
+const AT_MOST_OF_KIT: &Columns = &[("kit-values", &["min"])];
+
+/// Times between records, which need timestamps as well.
+const LONGEST_OF_KIT: &Columns = &[("kit-regions", &["max"]), ("kit-marks", &["max"])];
+const SHORTEST_OF_KIT: &Columns = &[("kit-regions", &["min"]), ("kit-marks", &["min"])];
+const UNBOUNDED_OF_KIT: &Columns = &[("kit-regions", &["at-most"])];
+
+/// Why a greatest figure has no bound.
+const LOST: &str = "packets were lost, and with them perhaps what took longer or came more often";
 
 /// Sections that are nothing but such figures: times, and values with their times.
 const LEFT_OUT: [&str; 5] =
@@ -52,8 +87,16 @@ const LEFT_OUT: [&str; 5] =
 pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
     section(traced, out);
     let Some(silent) = silent(traced) else {
-        if is_lossy(traced) {
-            at_least(out);
+        let (is_lossy, are_missing) = (is_lossy(traced), misses_records(traced));
+        if is_lossy {
+            bound(out, AT_LEAST, AT_MOST, UNBOUNDED);
+            unsure_lines(out);
+        }
+        if are_missing {
+            bound(out, AT_LEAST_OF_KIT, AT_MOST_OF_KIT, &[]);
+        }
+        if is_lossy || are_missing {
+            bound(out, LONGEST_OF_KIT, SHORTEST_OF_KIT, UNBOUNDED_OF_KIT);
         }
         return;
     };
@@ -61,14 +104,16 @@ pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
     for section in &mut out.sections {
         let id = section.id.clone();
         let Content::Table(table) = &mut section.content else { continue };
-        each(table, columns(&UNKNOWN, &id), |_| {
+        each(table, columns(UNKNOWN, &id), |_| {
             let trust = Trust::Unknown { why: reason.clone() };
             Cell::Figure { value: None, trust }
         });
-        each(table, columns(&COUNTS, &id), |n| {
-            let low = of_packets(n.as_u64(), silent);
-            Cell::Figure { value: Some(low), trust: Trust::AtLeast }
-        });
+        for (counts, each_has) in [(COUNTS, 1), (BYTES, WORD)] {
+            each(table, columns(counts, &id), |n| {
+                let low = of_packets(n.as_u64(), silent.saturating_mul(each_has));
+                Cell::Figure { value: Some(low), trust: Trust::AtLeast }
+            });
+        }
         if id == "interrupts" {
             longest(traced, silent, table);
         }
@@ -82,15 +127,37 @@ fn is_lossy(traced: &Traced) -> bool {
     stream.overflows + stream.packets_in_doubt + traced.times.unsure > 0
 }
 
-/// What is counted beside a loss happened at least as often.
-fn at_least(out: &mut Measurement) {
+/// Whether records of the kit are missing.
+fn misses_records(traced: &Traced) -> bool {
+    traced.kit.as_ref().is_some_and(|kit| kit.losses > 0)
+}
+
+/// What was seen beside a loss bounds what there was.
+fn bound(out: &mut Measurement, least: &Columns, most: &Columns, unbounded: &Columns) {
     for section in &mut out.sections {
         let id = section.id.clone();
         let Content::Table(table) = &mut section.content else { continue };
-        each(table, columns(&HAPPENED, &id), |n| Cell::Figure {
-            value: Some(n),
-            trust: Trust::AtLeast,
+        each(table, columns(least, &id), seen(Trust::AtLeast));
+        each(table, columns(most, &id), seen(Trust::AtMost));
+        each(table, columns(unbounded, &id), |_| {
+            let trust = Trust::Unknown { why: LOST.to_owned() };
+            Cell::Figure { value: None, trust }
         });
+    }
+}
+
+/// What was seen, as a bound.
+fn seen(trust: Trust) -> impl Fn(Number) -> Cell {
+    move |n| Cell::Figure { value: Some(n), trust: trust.clone() }
+}
+
+/// Of the watched values some may be missing anywhere.
+fn unsure_lines(out: &mut Measurement) {
+    let watched = out.sections.iter_mut().filter(|section| section.id == "watched");
+    for section in watched {
+        if let Content::Timeline(line) = &mut section.content {
+            line.exact.clear();
+        }
     }
 }
 
@@ -116,16 +183,16 @@ pub(super) fn between_marks(n: u64, unit: Unit, traced: &Traced) -> Quantity {
     }
 }
 
-fn columns(of: &[(&str, &'static [&'static str])], id: &str) -> &'static [&'static str] {
+fn columns(of: &Columns, id: &str) -> &'static [&'static str] {
     of.iter().find(|(section, _)| *section == id).map_or(&[], |(_, columns)| columns)
 }
 
-/// Changes the exact figures of some columns.
+/// Changes the figures of some columns that have a value.
 fn each(table: &mut Table, ids: &[&str], change: impl Fn(Number) -> Cell) {
     for column in table.columns.iter_mut().filter(|column| ids.contains(&column.id.as_str())) {
         for cell in &mut column.cells {
-            if let Cell::Exact(number) = cell {
-                *cell = change(*number);
+            if let Some(number) = cell.number() {
+                *cell = change(number);
             }
         }
     }

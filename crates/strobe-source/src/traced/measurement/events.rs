@@ -6,7 +6,8 @@ use strobe_model::measurement::{
 };
 use strobe_model::{TimeBase, Traced, Watched};
 
-use super::{distributions, extremes, unit};
+use super::super::accumulator::POSTCNT;
+use super::{distributions, extremes, is_unsure, unit};
 
 /// Counts of an event counter for each packet.
 const WRAP: u64 = 256;
@@ -100,7 +101,8 @@ fn counters(traced: &Traced, out: &mut Measurement) {
     if traced.counters.is_empty() {
         return;
     }
-    let cycles = traced.times.cycles().filter(|_| traced.times.is_thorough());
+    let is_known = traced.times.is_thorough() && !is_unsure(traced);
+    let cycles = traced.times.cycles().filter(|_| is_known);
     let counted = Column::figure("counted", "counted", Unit::COUNT);
     let mut table = Table::new(vec![
         Column::text("counter", "counter"),
@@ -115,7 +117,7 @@ fn counters(traced: &Traced, out: &mut Measurement) {
         table.row([
             counter.name.as_str().into(),
             counter.wraps.into(),
-            counter.wraps.saturating_mul(WRAP).into(),
+            (counter.name != POSTCNT).then(|| counter.wraps.saturating_mul(WRAP)).into(),
             counter.what.as_str().into(),
         ]);
     }

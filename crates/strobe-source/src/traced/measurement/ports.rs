@@ -47,7 +47,7 @@ fn table(traced: &Traced, out: &mut Measurement) {
             u64::from(channel.port).into(),
             (!alone).then_some(channel.packets).into(),
             channel.bytes.into(),
-            per_second(channel.bytes, &traced.times),
+            per_second(channel.bytes, traced),
             content.into(),
             decoded.map(|decoded| decoded.messages).into(),
             decoded.map(|decoded| decoded.malformed).into(),

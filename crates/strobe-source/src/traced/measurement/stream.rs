@@ -3,7 +3,7 @@
 use strobe_model::measurement::{Column, Content, Fact, Measurement, Quantity, Table, Unit};
 use strobe_model::{Flashed, Traced};
 
-use super::{doubt, per_second};
+use super::{doubt, is_unsure, per_second, perhaps_more};
 
 /// What all exact figures of a stream depend on.
 const NO_CHECK_SUM: &str =
@@ -49,7 +49,9 @@ pub(super) fn facts(traced: &Traced) -> Vec<Fact> {
     ];
     facts.extend(stamps.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| count(name, n)));
     if times.local > 0 && times.tick_cycles.is_none() {
-        facts.push(Fact::figure("duration in ticks", Quantity::exact(times.ticks, Unit::TICKS)));
+        let more = is_unsure(traced) || !times.is_thorough();
+        let ticks = perhaps_more(times.ticks, Unit::TICKS, more);
+        facts.push(Fact::figure("duration in ticks", ticks));
     }
     let Some(window) = &traced.window else { return facts };
     let mark = |mark: &Option<String>, none: &str| mark.clone().unwrap_or_else(|| none.to_owned());
@@ -88,7 +90,7 @@ fn packets(traced: &Traced, out: &mut Measurement) {
             kind.name.as_str().into(),
             kind.packets.into(),
             kind.bytes.into(),
-            per_second(kind.packets, &traced.times),
+            per_second(kind.packets, traced),
         ]);
     }
     let section = out.push("packets", "packets of the stream", Content::Table(table));

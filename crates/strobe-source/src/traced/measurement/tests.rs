@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use strobe_decode::swo::reader::{Framing, Reader};
 use strobe_model::Recording;
-use strobe_model::measurement::{Content, Kind, Loss, Measurement, Profile, Trust, Unit};
+use strobe_model::measurement::{Cell, Content, Kind, Loss, Measurement, Profile, Trust, Unit};
 use strobe_synth::kit::{frame, head};
 use strobe_synth::swo::{Stream, mixed};
 
@@ -128,6 +128,36 @@ fn handlers_are_there_once_with_all_their_times() {
 }
 
 #[test]
+fn a_period_of_the_cycle_counter_is_not_256_of_anything() {
+    let mut stream = sampled(100, true);
+    (0..10).for_each(|_| {
+        stream.event_counters(0x21).local_timestamp(16, 0);
+    });
+    let out = measured(&stream.bytes, &settings());
+    let table = out.table("counters").expect("there are counters");
+    let cells = |id: &str| table.column(id).map(|column| column.cells.clone());
+    assert_eq!(cells("packets"), Some(vec![10u64.into(), 10u64.into()]));
+    assert_eq!(cells("counted"), Some(vec![2560u64.into(), Cell::Empty]));
+}
+
+/// How long a stream lasted is known at least where something of it was lost, whatever the unit.
+#[test]
+fn ticks_of_a_lossy_stream_are_a_least() {
+    let settings = Settings { tick_cycles: None, recording: None, ..settings() };
+    for lossy in [false, true] {
+        let mut stream = sampled(100, true);
+        if lossy {
+            stream.overflow().local_timestamp(16, 0);
+        }
+        let out = measured(&stream.bytes, &settings);
+        let fact = out.subject.facts.iter().find(|fact| fact.name == "duration in ticks");
+        let figure = fact.and_then(|fact| fact.figure.as_ref()).expect("there are timestamps");
+        let trust = if lossy { Trust::AtLeast } else { Trust::Exact };
+        assert_eq!(figure.trust(), &trust);
+    }
+}
+
+#[test]
 fn records_of_the_kit_are_distributions() {
     let mut accumulator = Accumulator::default();
     let records = [(2, 100), (3, 110), (2, 200), (3, 230)];
@@ -150,6 +180,16 @@ fn records_of_the_kit_are_distributions() {
     assert!(out.section("profile").is_none());
     let gaps = out.timelines().map(|line| line.gaps.events.clone()).next();
     assert_eq!(gaps, Some(vec![Some(1)]));
+    // What is missing may have been one more, and a longer one.
+    let regions = out.table("kit-regions").expect("there is a region");
+    for (id, trust) in [("begun", Trust::AtLeast), ("max", Trust::AtLeast), ("min", Trust::AtMost)]
+    {
+        let cells = regions.column(id).map(|column| &column.cells[..]);
+        let Some([Cell::Figure { value: Some(_), trust: seen }]) = cells else {
+            panic!("{id}: {cells:?}")
+        };
+        assert_eq!(seen, &trust, "{id}");
+    }
 }
 
 proptest! {
