@@ -58,13 +58,14 @@ pub fn estimate(capture: &Capture, channel: usize) -> Option<Baud> {
     let rival = all.iter().filter(|other| other.usual).find(differs);
     let rivalled = rival.is_some_and(|rival| rival.cost < best.cost + AS_GOOD);
     let fits = best.fit.misfit < MISFIT && best.faulty < FAULTY;
+    let has_evidence = best.fit.pulses >= 10 && best.fit.different >= 2 && best.fit.is_borne_out();
     Some(Baud {
         used: best.used,
         origin: if best.usual { BaudOrigin::NearestUsual } else { BaudOrigin::Measured },
         measured: Some(per_second(capture, best.fit.bit)),
         misfit: Some(best.fit.misfit),
         pulses: best.fit.pulses,
-        sure: fits && best.fit.pulses >= 10 && best.fit.different >= 2 && !rivalled,
+        sure: fits && has_evidence && !rivalled,
     })
 }
 
@@ -213,15 +214,18 @@ struct Fit {
     misfit: f64,
     pulses: u64,
     different: usize,
+    /// By whole bits: pulses of that length, and the sum of the squares of what they are off it.
+    lengths: [(u64, f64); 10],
 }
 
 impl Fit {
     /// The bit near `guess` that fits best.
     fn of(widths: &[f64], guess: f64) -> Fit {
-        let mut fit = Fit { bit: guess, misfit: 1.0, pulses: 0, different: 0 };
+        let lengths = [(0, 0.0); 10];
+        let mut fit = Fit { bit: guess, misfit: 1.0, pulses: 0, different: 0, lengths };
         for _ in 0..4 {
             let (mut products, mut squares, mut errors) = (0.0, 0.0, 0.0);
-            let (mut n, mut seen) = (0u64, [false; 10]);
+            let (mut n, mut lengths) = (0u64, [(0u64, 0.0); 10]);
             for width in widths {
                 let bits = width / fit.bit;
                 if !(0.5..=MAX_BITS).contains(&bits) {
@@ -230,17 +234,30 @@ impl Fit {
                 let whole = bits.round().max(1.0);
                 products += width * whole;
                 squares += whole * whole;
-                errors += (bits - whole) * (bits - whole);
+                let error = (bits - whole) * (bits - whole);
+                errors += error;
                 n += 1;
-                seen[whole as usize % 10] = true;
+                let of_length = &mut lengths[whole as usize % 10];
+                of_length.0 += 1;
+                of_length.1 += error;
             }
             if n == 0 {
                 break;
             }
             fit.misfit = (errors / n as f64).sqrt();
-            (fit.pulses, fit.different) = (n, seen.iter().filter(|s| **s).count());
+            (fit.pulses, fit.lengths) = (n, lengths);
+            fit.different = lengths.iter().filter(|(n, _)| *n > 0).count();
             fit.bit = products / squares;
         }
         fit
+    }
+
+    /// Whether the lengths are a line's: two of them are no chance, as rests between equal words
+    /// are, and not all are even, which half the speed explains as well.
+    fn is_borne_out(&self) -> bool {
+        let is_common =
+            |(n, errors): &&(u64, f64)| *n > 2 && errors / (*n as f64) < MISFIT * MISFIT;
+        let odd = self.lengths.iter().skip(1).step_by(2);
+        self.lengths.iter().filter(is_common).count() >= 2 && odd.map(|(n, _)| n).any(|n| *n > 0)
     }
 }

@@ -428,6 +428,30 @@ fn the_speed_of_short_messages_is_right_or_in_doubt() {
     }
 }
 
+/// Words that are all alike have pulses of one length; rests of any length between them, which fit
+/// some speed or other, make none sure.
+#[test]
+fn lengths_of_chance_give_no_sure_speed() {
+    let (mut rng, mut right) = (strobe_synth::Rng::new(5), 0);
+    for word in [0x00, 0x55, 0xf0, 0xff] {
+        for n in 0..60 {
+            let bit = [1e9 / 62_500.0, 1e9 / 19_200.0, 1e9 / 750_000.0][n % 3];
+            let mut wave = UartWave::new(bit);
+            wave.rest(12.0);
+            for _ in 0..6 + n % 20 {
+                wave.send(word);
+                wave.rest(f64::from(rng.below(3000)) / 100.0);
+            }
+            let capture = capture(1000, &[("rx", &wave.line)], wave.now.round() as u64);
+            let Some(baud) = baud::estimate(&capture, 0) else { continue };
+            let is_right = (baud.used * bit / 1e9 - 1.0).abs() < 0.03;
+            assert!(is_right || !baud.sure, "{word:#x} {bit}: {baud:?}");
+            right += u32::from(is_right);
+        }
+    }
+    assert!(right > 0);
+}
+
 #[test]
 fn hardly_any_pulses_give_no_sure_speed() {
     let mut wave = UartWave::new(BIT);
