@@ -251,7 +251,8 @@ impl Taken<'_> {
                 self.byte((start, end), value, None, unknown);
             }
             Event::CutShort { start, end, bits } => {
-                self.fault((start, end), FaultKind::CutShort, format!("a byte of {bits} bits"));
+                let text = format!("a byte of {bits} bit{}", if bits == 1 { "" } else { "s" });
+                self.fault((start, end), FaultKind::CutShort, text);
             }
             Event::StrayStop { at } => {
                 let text = "a stop condition that no start condition came before";

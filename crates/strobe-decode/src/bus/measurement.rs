@@ -3,9 +3,9 @@
 mod listing;
 
 use strobe_model::measurement::{
-    Column, Content, Distributions, Measurement, Quantity, Table, Unit,
+    Column, Content, Distributions, Finding, Measurement, Quantity, Severity, Table, Unit,
 };
-use strobe_model::{BaudOrigin, BusReport, WordKind};
+use strobe_model::{BaudOrigin, BusReport, BusTransfer, FaultKind, WordKind};
 
 use crate::capture::measured::{distribution, head};
 
@@ -13,6 +13,9 @@ const OWN_TIME: &str = "times are those of the recording's own time line";
 const AWAKE: &str = "awake is all the time that the core executes instructions, whatever for, \
                      waiting in a polling loop included; not awake is asleep, or in an empty loop \
                      that only an interrupt ends";
+
+const MOVED: &str = "words are in transfers that end within a word: a clock pulse is missing or \
+                     one too many, and nothing shows where, so any of them may be wrong";
 
 /// What a bus carried.
 pub fn measurement(report: &BusReport) -> Measurement {
@@ -22,14 +25,20 @@ pub fn measurement(report: &BusReport) -> Measurement {
     for setting in &report.settings {
         settings.insert(setting.name.clone(), setting.value.clone());
     }
-    totals(&mut measurement, report);
+    let moved = moved(report);
+    if moved > 0 {
+        let finding = Finding::new(Severity::Warning, "capture", MOVED);
+        measurement.findings.push(Finding { count: moved, ..finding });
+    }
+    let more = moved > 0 || is_unframed(report);
+    totals(&mut measurement, report, more);
     let mut push = |id: &str, title: &str, table: Table, note: &[&str]| {
         if !table.is_empty() {
             let section = measurement.push(id, title, Content::Table(table));
             section.notes.extend(note.iter().map(|note| (*note).to_owned()));
         }
     };
-    push("lines", "lines", lines(report), &[]);
+    push("lines", "lines", lines(report, more), &[]);
     push("speeds", "speeds", speeds(report), &[]);
     push("core", "the core meanwhile", core(report), &[AWAKE]);
     push("fault-counts", "faults by kind", fault_counts(report), &[]);
@@ -55,14 +64,44 @@ fn moment(id: &str, title: &str) -> Column {
     Column::moment(id, title, Unit::PICOSECONDS)
 }
 
-fn totals(measurement: &mut Measurement, report: &BusReport) {
+/// Words of transfers that end within a word, which a clock pulse too many or too few explains.
+fn moved(report: &BusReport) -> u64 {
+    let Some(lane) = report.lanes.first() else { return 0 };
+    // A byte of I2C with all its bits and no answer is none.
+    let is_whole =
+        |start: &i64| lane.words.binary_search_by_key(start, |word| word.start_ps).is_ok();
+    let cut = report.faults.iter().filter(|fault| fault.kind == FaultKind::CutShort);
+    let mut cut: Vec<i64> =
+        cut.map(|fault| fault.start_ps).filter(|start| !is_whole(start)).collect();
+    cut.sort_unstable();
+    let has_one = |transfer: &&BusTransfer| {
+        let next = cut.partition_point(|at| *at < transfer.start_ps);
+        transfer.whole && cut.get(next).is_some_and(|at| *at <= transfer.end_ps)
+    };
+    let words = report.transfers.iter().filter(has_one).map(|transfer| transfer.words);
+    words.sum::<u64>().saturating_mul(report.lanes.len() as u64)
+}
+
+/// Whether bits are left over of a bus with a clock that has no transfers, which would bound what
+/// they have moved.
+fn is_unframed(report: &BusReport) -> bool {
+    let is_cut = || report.faults.iter().any(|fault| fault.kind == FaultKind::CutShort);
+    report.protocol != "uart" && report.transfers.is_empty() && is_cut()
+}
+
+/// A number of words that are known to be faulty, of which there may be more.
+fn faulty(n: u64, more: bool) -> Quantity {
+    if more { Quantity::at_least(n, Unit::COUNT) } else { Quantity::exact(n, Unit::COUNT) }
+}
+
+fn totals(measurement: &mut Measurement, report: &BusReport, more: bool) {
     let words = report.lanes.iter().map(|lane| lane.summary.words).sum::<u64>();
-    let faulty = report.lanes.iter().map(|lane| lane.summary.faulty).sum::<u64>();
+    let wrong = report.lanes.iter().map(|lane| lane.summary.faulty).sum::<u64>();
+    measurement.push_total("words", "words", Quantity::exact(words, Unit::COUNT));
+    measurement.push_total("faulty", "of them faulty", faulty(wrong, more));
     let mut exact = |id: &str, title: &str, n: u64, unit: Unit| {
         measurement.push_total(id, title, Quantity::exact(n, unit));
     };
-    exact("words", "words", words, Unit::COUNT);
-    exact("faulty", "of them faulty", faulty, Unit::COUNT);
     exact("faults", "faults", report.faults.len() as u64, Unit::COUNT);
     if !report.transfers.is_empty() {
         let of = report.transfers.iter().map(|t| t.words).sum();
@@ -89,7 +128,7 @@ fn totals(measurement: &mut Measurement, report: &BusReport) {
     }
 }
 
-fn lines(report: &BusReport) -> Table {
+fn lines(report: &BusReport, more: bool) -> Table {
     let mut table = Table::new(vec![
         Column::text("line", "line"),
         Column::text("pin", "pin"),
@@ -106,7 +145,7 @@ fn lines(report: &BusReport) -> Table {
             lane.name.as_str().into(),
             lane.pin.as_str().into(),
             summary.words.into(),
-            summary.faulty.into(),
+            faulty(summary.faulty, more).into(),
             summary.words_per_second.into(),
             summary.busy_ps.into(),
             summary.span_ps.into(),

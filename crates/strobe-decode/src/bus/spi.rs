@@ -250,7 +250,7 @@ impl<'a> Taken<'a> {
                 }
             }
             Event::CutShort { start, end, bits } => {
-                let text = format!("a word of {bits} bits");
+                let text = format!("a word of {bits} bit{}", if bits == 1 { "" } else { "s" });
                 let cut = fault(self.capture, (start, end), "", FaultKind::CutShort, text);
                 self.faults.push(cut);
             }

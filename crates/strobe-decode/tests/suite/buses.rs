@@ -466,6 +466,39 @@ fn hardly_any_pulses_give_no_sure_speed() {
     assert_eq!(uart::decode(&still, 0, "rx", Default::default(), BIT).lanes[0].words, []);
 }
 
+/// With a clock pulse too few or too many in a transfer its words may be others, and no number of
+/// faulty ones is exact.
+#[test]
+fn words_of_a_transfer_with_bits_left_over_may_be_wrong() {
+    let read = |clocks: [u32; 3]| {
+        let (mut clk, mut cs, mosi) = (Line::new(false), Line::new(true), Line::new(false));
+        let mut now = 100;
+        for n in clocks {
+            cs.set(now, false);
+            for _ in 0..n {
+                clk.set(now + 10, true);
+                clk.set(now + 20, false);
+                now += 20;
+            }
+            cs.set(now + 20, true);
+            now += 70;
+        }
+        let capture = capture(24, &[("clk", &clk), ("mosi", &mosi), ("cs", &cs)], now);
+        let lines = spi::Lines { clk: 0, mosi: Some(1), miso: None, cs: Some(2), dc: None };
+        let decoded = spi::decode(&capture, lines, spi::Format::default());
+        let summary = pins::summary(&capture, "file".to_owned(), "made up");
+        bus::measurement(&decoded.report("spi", &capture, summary))
+    };
+    for (clocks, words) in [([32, 32, 16], 0), ([32, 31, 16], 3), ([33, 32, 7], 4)] {
+        let out = read(clocks);
+        let faulty = out.total("faulty").expect("there are words");
+        let exact = *faulty.trust() == strobe_model::measurement::Trust::Exact;
+        assert_eq!(exact, words == 0, "{clocks:?}");
+        let moved = out.findings.iter().filter(|f| f.text.contains("end within a word"));
+        assert_eq!(moved.map(|f| f.count).sum::<u64>(), words, "{clocks:?}");
+    }
+}
+
 fn parities() -> impl Strategy<Value = (ParityBit, Parity)> {
     prop::sample::select(vec![
         (ParityBit::None, Parity::None),
