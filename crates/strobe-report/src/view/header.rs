@@ -136,9 +136,11 @@ fn time(measurement: &Measurement) -> String {
         _ => with_unit(&window.duration),
     };
     // A recording may begin long after the run did.
-    let (simulated, all_of_it) = match measurement.instrument.kind.starts_with("simulated") {
-        true => (" simulated", "the whole run"),
-        false => ("", "the whole recording"),
+    let is_simulated = measurement.instrument.kind.starts_with("simulated");
+    let (simulated, all_of_it) = match (is_simulated, window.ended.kind.as_str()) {
+        (true, _) => (" simulated", "the whole run"),
+        (false, "interrupted") => ("", "what was read of the recording"),
+        (false, _) => ("", "the whole recording"),
     };
     let entries = window.entries.unwrap_or(1);
     let both = coverage.seen.as_ref().zip(coverage.whole.as_ref());

@@ -23,7 +23,7 @@ use strobe_model::measurement::{
     Cell, ClockSpan, Content, Distribution, Distributions, Ended, Fact, Instrument, Measurement,
     Moment, Number, Quantity, Spread, Subject, Trust, Unit, Window,
 };
-use strobe_model::{Record, TimeBase, Traced};
+use strobe_model::{EndReason, Record, TimeBase, Traced};
 
 use super::doubt::is_unexplained;
 
@@ -37,7 +37,7 @@ pub fn measurement(record: &Record) -> Measurement {
         settings: record.instrument.settings.clone(),
         environment: environment(traced),
     };
-    let mut out = Measurement::new(subject(record, traced), instrument, window(traced));
+    let mut out = Measurement::new(subject(record, traced), instrument, window(record, traced));
     totals(record, traced, &mut out);
     out.coverage = coverage::coverage(traced);
     accounts::balances(record, traced, &mut out);
@@ -109,9 +109,12 @@ fn is_unsure(traced: &Traced) -> bool {
     traced.times.unsure > 0 || in_doubt || is_unexplained(traced)
 }
 
-fn window(traced: &Traced) -> Window {
-    let kind = "end-of-recording".to_owned();
-    let ended = Ended { kind, text: "the recording ends here".to_owned(), code: None };
+fn window(record: &Record, traced: &Traced) -> Window {
+    let (kind, text) = match record.window.end_reason {
+        EndReason::Interrupted => ("interrupted", "reading it was stopped by the user"),
+        _ => ("end-of-recording", "the recording ends here"),
+    };
+    let ended = Ended { kind: kind.to_owned(), text: text.to_owned(), code: None };
     let times = &traced.times;
     let own = cycles(traced).and_then(|cycles| times.nanoseconds(cycles));
     let host = host_nanoseconds(traced).filter(|_| traced.window.is_none());

@@ -9,7 +9,7 @@ use strobe_decode::swo::packet::Packet;
 use strobe_decode::swo::reader::Hint;
 use strobe_decode::swo::timeline::{Event, Events, What};
 use strobe_model::measurement::Timeline;
-use strobe_model::{KitWay, Record, Unbalanced, Warning};
+use strobe_model::{EndReason, KitWay, Record, Unbalanced, Warning};
 use strobe_symbols::Firmware;
 
 use super::notes::{self, Notes};
@@ -59,6 +59,8 @@ pub struct Session {
     host_us: u64,
     /// Set where reading what was recorded is to end.
     stop: Arc<AtomicBool>,
+    /// It ended there.
+    stopped: bool,
 }
 
 /// Where events go.
@@ -160,6 +162,7 @@ impl Session {
             notes: Notes::default(),
             host_us: 0,
             stop: Arc::default(),
+            stopped: false,
         }
     }
 
@@ -172,6 +175,7 @@ impl Session {
     pub(super) fn is_stopped(&mut self) -> bool {
         let stopped = self.stop.load(Ordering::Relaxed);
         if stopped {
+            self.stopped = true;
             self.add("reading was stopped by the user: what follows is not in the figures");
         }
         stopped
@@ -242,12 +246,15 @@ impl Session {
         self.intake.finish(&mut self.events);
         self.events.check()?;
         let settings = self.settings(&self.intake);
-        let Session { intake, events, .. } = self;
+        let Session { intake, events, stopped, .. } = self;
         for Port { name, sink, .. } in events.ports {
             sink.complete().map_err(|why| Error::Port { name, why })?;
         }
         let mut events_kept = events.tracks.map(|tracks| tracks.finish(firmware));
-        let record = events.accumulator.record(intake.reader(), firmware, &settings)?;
+        let mut record = events.accumulator.record(intake.reader(), firmware, &settings)?;
+        if stopped {
+            record.window.end_reason = EndReason::Interrupted;
+        }
         // Wrong bits leave no sign: any time and any value may have one.
         let is_damaged = record.traced.as_ref().is_some_and(|traced| traced.stream.damage > 0);
         if let Some(line) = events_kept.as_mut().filter(|_| is_damaged) {

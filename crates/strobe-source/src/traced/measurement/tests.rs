@@ -1,6 +1,9 @@
 //! Streams built for it, as measurements: they hold together, nothing is there twice, and what is
 //! not known has a reason.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use proptest::prelude::*;
 use strobe_decode::swo::reader::{Framing, Reader};
 use strobe_model::Recording;
@@ -8,7 +11,7 @@ use strobe_model::measurement::{Cell, Content, Kind, Loss, Measurement, Profile,
 use strobe_synth::kit::{frame, head};
 use strobe_synth::swo::{Stream, mixed};
 
-use super::super::{Accumulator, Settings};
+use super::super::{Accumulator, Session, Settings};
 use super::measurement;
 
 /// A core of 16 MHz, a sample each 1,024 cycles, a tick of 64.
@@ -101,6 +104,20 @@ fn what_nobody_knows_says_why_and_is_not_0() {
     let out = measured(&sampled(1000, false).bytes, &live);
     assert_eq!(out.balances[0].parts().lost, Loss::Known(1000));
     assert_eq!(out.window.duration.value().map(|n| n.as_u64()), Some(128_000_000));
+}
+
+/// Who logs or compares it sees that it is a part.
+#[test]
+fn what_was_not_read_to_its_end_states_so() {
+    for (is_stopped, kind) in [(false, "end-of-recording"), (true, "interrupted")] {
+        let stop = Arc::new(AtomicBool::new(is_stopped));
+        let mut session = Session::new(settings(), None, None, Vec::new());
+        session.stop_on(Arc::clone(&stop));
+        session.push(&sampled(100, true).bytes).expect("no port fails");
+        assert_eq!(session.is_stopped(), stop.load(Ordering::Relaxed));
+        let (record, _) = session.finish(None).expect("it balances");
+        assert_eq!(measurement(&record).window.ended.kind, kind);
+    }
 }
 
 #[test]
