@@ -220,7 +220,7 @@ fn uart_lane(
         && let Some(better) = better_format(capture, channel, format, bit)
     {
         decoded.notes.push(format!(
-            "{pin}: {} of {} words are faulty; with format={better} hardly any is",
+            "{pin}: {} of {} words are faulty; with {better} hardly any is",
             grouped(faulty),
             grouped(words)
         ));
@@ -251,21 +251,31 @@ fn words(decoded: &Decoded) -> (u64, u64) {
     summaries.fold((0, 0), |(words, faulty), s| (words + s.words, faulty + s.faulty))
 }
 
-/// A usual format in which a line has hardly any faulty words at that speed.
+/// The options with which a line has hardly any faulty words at that speed: another usual format,
+/// or the other level at rest.
 fn better_format(
     capture: &Capture,
     channel: usize,
     format: uart_line::Format,
     bit: f64,
-) -> Option<&'static str> {
-    let fits = |(_, data_bits, parity): &&(&str, u8, Parity)| {
-        let stop_bits = StopBits::One;
-        let format =
-            uart_line::Format { data_bits: *data_bits, parity: *parity, stop_bits, ..format };
-        let (words, faulty) = words(&uart_line::decode(capture, channel, "", format, bit));
+) -> Option<String> {
+    let fits = |(_, format): &(String, uart_line::Format)| {
+        let (words, faulty) = words(&uart_line::decode(capture, channel, "", *format, bit));
         words > 0 && !baud::are_many(faulty, words)
     };
-    USUAL.iter().find(fits).map(|(name, ..)| *name)
+    let usual = |inverted: bool| {
+        USUAL.iter().map(move |(name, data_bits, parity)| {
+            let (data_bits, parity, stop_bits) = (*data_bits, *parity, StopBits::One);
+            let format = uart_line::Format { data_bits, parity, stop_bits, inverted, ..format };
+            (format!("format={name}"), format)
+        })
+    };
+    let inverted = !format.inverted;
+    let invert = if inverted { "invert=yes" } else { "invert=no" };
+    let other = std::iter::once((invert.to_owned(), uart_line::Format { inverted, ..format }));
+    let both = usual(inverted).map(|(name, format)| (format!("{name}:{invert}"), format));
+    let mut all = usual(format.inverted).chain(other).chain(both);
+    all.find(fits).map(|(options, _)| options)
 }
 
 pub fn spi(spec: &mut Spec, capture: &Capture) -> anyhow::Result<Done> {

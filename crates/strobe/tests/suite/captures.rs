@@ -83,8 +83,8 @@ fn vcd(clock: &str, tick: &str, lines: [(&str, &Line); 2], end: u64) -> String {
 }
 
 /// Speeds are sure only where the words that are shown are: of a line with a parity bit, read
-/// without, half the words are faulty, and the note names the format. The same where a bit has a
-/// single sample.
+/// without, half the words are faulty, and the note names the format; so it does for a line that
+/// rests low. The same where a bit has a single sample.
 #[test]
 fn no_speed_is_sure_beside_faulty_words() {
     let folder = tempfile::tempdir().expect("a directory");
@@ -111,6 +111,18 @@ fn no_speed_is_sure_beside_faulty_words() {
     assert_eq!(sure, "no");
     assert!(notes.contains("format=8e1"), "{notes}");
     assert_eq!(bus(":format=8e1"), ("yes".to_owned(), String::new()));
+    let mut resting_low = UartWave::new(BIT);
+    resting_low.rest(20.0);
+    for n in 0..120 {
+        resting_low.send(n * n * 7 % 256);
+        resting_low.rest(3.0);
+    }
+    resting_low.rest(20.0);
+    resting_low.line = resting_low.line.inverted();
+    write("1 MHz", "1 us", &resting_low);
+    let (sure, notes) = bus("");
+    assert!(sure == "no" && notes.contains("with invert=yes hardly"), "{sure}: {notes}");
+    assert_eq!(bus(":invert=yes"), ("yes".to_owned(), String::new()));
     write("10 kHz", "100 us", &sent(1.0, ParityBit::None));
     let (sure, notes) = bus("");
     assert!(sure == "no" && notes.contains("1.0 samples to a bit"), "{sure}: {notes}");
