@@ -153,6 +153,14 @@ impl Reader {
         all.map(|(stream, _)| *stream)
     }
 
+    /// Streams that read as packets of ITM and DWT as well as the one that is read.
+    pub fn other_packet_streams(&self) -> impl Iterator<Item = u8> {
+        let is_one = |(stream, first): &(&u8, &Vec<u8>)| {
+            SOURCES.contains(*stream) && first.len() >= FEWEST && are_packets(first)
+        };
+        self.others.iter().filter(is_one).map(|(stream, _)| *stream)
+    }
+
     /// Statistics of the packets.
     pub fn packets(&self) -> itm::Stats {
         self.packets.stats()
@@ -246,6 +254,13 @@ const FRAME: u8 = 16;
 const USUAL: u8 = 1;
 /// The stream that is padding and never read.
 const NONE: u8 = 0;
+/// Streams of sources: the others are padding and reserved.
+const SOURCES: std::ops::Range<u8> = 1..0x70;
+
+/// A stream of fewer bytes shows nothing of what it is.
+const FEWEST: usize = 256;
+/// Of so many bytes of packets at most one belongs to none. Of noise one in eight does.
+const ONE_IN: u64 = 50;
 
 fn deframer(skip: Option<u8>) -> tpiu::Decoder {
     skip.map_or_else(tpiu::Decoder::new, tpiu::Decoder::aligned)
@@ -268,14 +283,14 @@ pub fn framing(beginning: &[u8], hint: Hint) -> Framing {
         let mut streams = Streams::default();
         let mut frames = deframer(skip);
         frames.push(beginning, &mut streams);
-        if frames.stats().frames == 0 {
+        if frames.stats().frames == 0 || frames.is_misaligned() {
             continue;
         }
-        let Some((sense, stream)) = streams.best(wanted).or_else(|| streams.instructions()) else {
+        let Some((_, stream)) = streams.best(wanted).or_else(|| streams.instructions()) else {
             continue;
         };
         let bad = frames.stats().undecodable_bytes + 16 * frames.stats().reserved_streams;
-        let sense = sense - bad as i64;
+        let sense = streams.sense() - bad as i64;
         if sense > best.0 {
             best = (sense, Framing::Frames { stream, skip });
         }
@@ -290,6 +305,16 @@ fn sense(bytes: &[u8]) -> i64 {
     let stats = packets.stats();
     let good = stats.packet_bytes + stats.padding_bytes - in_doubt(&stats) / 2;
     good as i64 - stats.undecodable_bytes as i64
+}
+
+/// Whether bytes read as packets, also from the middle of one on.
+fn are_packets(bytes: &[u8]) -> bool {
+    let mut packets = itm::Decoder::new();
+    packets.push(bytes, &mut Ignored);
+    let stats = packets.stats();
+    let is_odd = stats.undecodable_bytes * ONE_IN > stats.packet_bytes
+        || stats.padding_bytes > stats.packet_bytes;
+    !is_odd && !etm::is_likely(bytes)
 }
 
 /// Estimated size of packets in doubt.
@@ -322,11 +347,21 @@ impl Streams {
     /// The stream that scores highest as packets, and its score. Stream 0 is padding, those from
     /// 0x70 on are reserved.
     fn best(&self, wanted: Option<u8>) -> Option<(i64, u8)> {
-        let may_be = |stream: u8| wanted.map_or((1..0x70).contains(&stream), |w| w == stream);
+        let may_be = |stream: u8| wanted.map_or(SOURCES.contains(&stream), |w| w == stream);
         let candidates = self.0.iter().filter(|(stream, _)| may_be(**stream));
         let candidates = candidates.filter(|(_, bytes)| !etm::is_likely(bytes));
         let best = candidates.map(|(stream, bytes)| (sense(bytes), *stream));
         best.max_by_key(|(sense, stream)| (*sense, std::cmp::Reverse(*stream)))
+    }
+
+    /// The score of all of them: streams that are not read show as well whether frames are right.
+    fn sense(&self) -> i64 {
+        let all = self.0.iter().filter(|(stream, _)| SOURCES.contains(*stream));
+        let each = all.map(|(_, bytes)| match etm::is_likely(bytes) {
+            true => bytes.len() as i64,
+            false => sense(bytes).max(0),
+        });
+        each.sum()
     }
 
     /// Where there is nothing but instruction trace, frames are right that show it; then the usual

@@ -55,6 +55,8 @@ pub struct Decoder {
     marks: Marks,
     /// How often the framing was lost.
     slips: u64,
+    /// Whether the first synchronisation was in the midst of a frame, once there was one.
+    is_misaligned: Option<bool>,
     stats: Stats,
 }
 
@@ -80,6 +82,11 @@ impl Decoder {
     /// Bytes went to the wrong stream there, or to none.
     pub fn wrong_places(&self, own: u8, is_known: impl Fn(u8) -> bool) -> u64 {
         self.slips + self.marks.wrong(own, self.stats.frames, is_known)
+    }
+
+    /// Whether the first synchronisation contradicts where frames were taken to begin.
+    pub fn is_misaligned(&self) -> bool {
+        self.is_misaligned == Some(true)
     }
 
     /// Decodes the next bytes of the trace port.
@@ -133,6 +140,7 @@ impl Decoder {
     fn synchronise<S: Sink>(&mut self, sink: &mut S) {
         self.stats.sync_bytes += 4;
         let cut_short = std::mem::take(&mut self.count) as u64;
+        self.is_misaligned.get_or_insert(cut_short > 0);
         if cut_short > 0 {
             self.slips += 1;
             self.stats.undecodable_bytes += cut_short;

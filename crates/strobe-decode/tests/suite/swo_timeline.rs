@@ -175,6 +175,41 @@ fn frames_are_distinguished_from_packets() {
     assert_eq!(what(&bare), what(&unpacked));
 }
 
+/// Of a source that changes its number, frames that begin elsewhere than at a synchronisation would
+/// have nearly all in the second stream, where what they take for a number is that one by chance.
+#[test]
+fn frames_begin_where_a_synchronisation_is() {
+    let stream = mixed(4000, 3).bytes;
+    let (first, second) = stream.split_at(stream.len() / 2);
+    for number in 2..0x70 {
+        let framed = frames(&[(1, first.to_vec()), (number, second.to_vec())], 50);
+        let found = framing(&framed, Hint::Unknown);
+        let Framing::Frames { stream, skip: None } = found else { panic!("{number}: {found:?}") };
+        let (_, reader) = read(&framed, found);
+        let others: Vec<u8> = reader.other_packet_streams().collect();
+        assert_eq!(others, [if stream == 1 { number } else { 1 }]);
+    }
+}
+
+/// Many sources beside each other have a small part of the bytes each, and frames are seen all the
+/// same.
+#[test]
+fn frames_of_many_sources_are_seen() {
+    let sources: Vec<Vec<u8>> = (0..6).map(|n| mixed(1500, n).bytes).collect();
+    let parts = (0..60).flat_map(|part| {
+        let piece = move |(number, bytes): (u8, &Vec<u8>)| {
+            let length = bytes.len() / 60;
+            (number, bytes[part * length..][..length].to_vec())
+        };
+        (1u8..).zip(&sources).map(piece)
+    });
+    let framed = frames(&parts.collect::<Vec<_>>(), 50);
+    let found = framing(&framed, Hint::Unknown);
+    assert!(matches!(found, Framing::Frames { skip: None, .. }), "{found:?}");
+    let (_, reader) = read(&framed, found);
+    assert_eq!(reader.other_packet_streams().count(), 5);
+}
+
 proptest! {
     /// The same events however the bytes are split, and times that never go backwards.
     #[test]

@@ -81,6 +81,7 @@ impl Accumulator {
         let doubtful = nonsense.or_else(|| nothing(&traced, kind != PIN));
         let mut warnings = settings.warnings.clone();
         warnings.extend(reader.and_then(instructions));
+        warnings.extend(reader.and_then(other_streams));
         let symbols = firmware.map(Firmware::warnings).unwrap_or_default().iter();
         warnings.extend(symbols.map(|w| Warning::new("debug-information", w.to_string())));
         warnings.extend(doubtful);
@@ -229,6 +230,19 @@ fn instructions(reader: &Reader) -> Option<Warning> {
          ITM and DWT"
     );
     Some(Warning::new("instruction-trace", text))
+}
+
+/// Warns if there are packets of another source, which are not read.
+fn other_streams(reader: &Reader) -> Option<Warning> {
+    let streams: Vec<String> = reader.other_packet_streams().map(|n| n.to_string()).collect();
+    let first = streams.first()?;
+    let s = if streams.len() == 1 { "" } else { "s" };
+    let all = streams.join(", ");
+    let text = format!(
+        "packets of ITM and DWT seem to be in stream{s} {all} as well, which no figure has: \
+         --frames {first} reports that one instead"
+    );
+    Some(Warning::new("other-stream", text))
 }
 
 /// Notes what records without time mean.
