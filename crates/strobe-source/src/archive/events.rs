@@ -72,6 +72,21 @@ pub(super) struct Extras {
     pub(super) calls: Calls,
     /// Every packet has a count of the events that the tracer left out.
     pub(super) counts_losses: bool,
+    /// Places between two events of a stream with bytes that nobody can read.
+    pub(super) holes: u64,
+}
+
+/// Where a stream is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Place {
+    /// Before its first event.
+    #[default]
+    Beginning,
+    /// Behind an event.
+    Within,
+    /// Behind bytes that nobody can read. If no event follows, the recording ends in the midst of
+    /// one.
+    Torn,
 }
 
 /// Adds up a trace, with what only a measurement has room for.
@@ -120,6 +135,11 @@ struct Adding<'s> {
     not_understood: u64,
     /// Packets, and those of them that count what the tracer left out.
     packets: [u64; 2],
+    /// The last time seen.
+    now: i64,
+    /// Where each stream is.
+    places: Vec<Place>,
+    holes: u64,
 }
 
 impl<'s> Adding<'s> {
@@ -144,10 +164,19 @@ impl<'s> Adding<'s> {
             unlisted: 0,
             not_understood: 0,
             packets: [0; 2],
+            now: 0,
+            places: vec![Place::default(); source.streams.len()],
+            holes: 0,
         }
     }
 
     fn item(&mut self, stream: usize, item: Item) {
+        match &item {
+            Item::Event(_) => self.goes_on(stream),
+            Item::Undecodable(_) => self.tears(stream),
+            Item::Lost(_) => self.cut(),
+            Item::Packet(_) => {}
+        }
         let file = || self.source.streams.get(stream).map_or("", |stream| stream.file).to_owned();
         match item {
             Item::Event(event) => self.event(&event),
@@ -166,6 +195,33 @@ impl<'s> Adding<'s> {
         }
     }
 
+    /// A stream has an event.
+    fn goes_on(&mut self, stream: usize) {
+        let Some(place) = self.places.get_mut(stream) else { return };
+        self.holes += u64::from(*place == Place::Torn);
+        *place = Place::Within;
+    }
+
+    /// A stream has bytes that nobody can read.
+    fn tears(&mut self, stream: usize) {
+        let Some(place) = self.places.get_mut(stream) else { return };
+        if *place == Place::Within {
+            *place = Place::Torn;
+            self.cut();
+        }
+    }
+
+    /// Events are missing: what has begun may have ended, and begun again.
+    fn cut(&mut self) {
+        let now = self.now;
+        self.threads(|threads, windows| threads.lost(now, windows));
+        self.interrupts.lost();
+        self.functions.lost();
+        self.transfers.lost();
+        self.timers.lost();
+        self.pauses.lost();
+    }
+
     fn event(&mut self, event: &Event) {
         let at = nanoseconds(event);
         let key = (event.class.stream, event.class.id);
@@ -177,6 +233,7 @@ impl<'s> Adding<'s> {
         });
         seen.count += 1;
         let Some(at) = at else { return };
+        self.now = at;
         seen.span = Some(widened(seen.span, at));
         if self.span.is_none() {
             self.whole.mark(at, true);
@@ -259,7 +316,8 @@ impl<'s> Adding<'s> {
         let (interrupts, nesting) = self.interrupts.finish();
         let (functions, calls) = self.functions.finish(names);
         let [packets, counting] = self.packets;
-        let extras = Extras { calls, counts_losses: packets > 0 && packets == counting };
+        let counts_losses = packets > 0 && packets == counting;
+        let extras = Extras { calls, counts_losses, holes: self.holes };
         let report = EventsReport {
             trace: TraceSummary {
                 file: self.source.file.to_owned(),

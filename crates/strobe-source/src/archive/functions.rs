@@ -19,6 +19,8 @@ struct Open {
     node: Node,
     /// Time of the calls that it has made, as far as they have ended.
     below_ns: u64,
+    /// No events are missing since it began: it has not ended, and begun again.
+    whole: bool,
 }
 
 /// Calls so far.
@@ -45,7 +47,7 @@ impl Functions {
         if open.len() < MAX_DEPTH {
             let caller = open.last().map(|open| open.node);
             let node = self.calls.called(thread, caller, function);
-            open.push(Open { function, from: at, node, below_ns: 0 });
+            open.push(Open { function, from: at, node, below_ns: 0, whole: true });
         } else {
             self.totals.unmatched_enters += 1;
         }
@@ -61,7 +63,13 @@ impl Functions {
             self.totals.unmatched_exits += 1;
             return None;
         };
-        let Open { from, node, .. } = open[place];
+        let Open { from, node, whole, .. } = open[place];
+        if !whole {
+            self.totals.unmatched_enters += (open.len() - place) as u64;
+            self.totals.unmatched_exits += 1;
+            open.truncate(place);
+            return None;
+        }
         // What an unmatched call has made is time below the matched one all the same.
         let below = open[place..].iter().map(|open| open.below_ns).fold(0, u64::saturating_add);
         self.totals.unmatched_enters += (open.len() - place - 1) as u64;
@@ -77,6 +85,13 @@ impl Functions {
         seen.total_ns = seen.total_ns.saturating_add(time);
         seen.max_ns = seen.max_ns.max(time);
         Some(from)
+    }
+
+    /// Events are missing, and exits perhaps among them. What has begun stays the caller of what
+    /// begins next, and has no time.
+    pub(super) fn lost(&mut self) {
+        let open = self.open.values_mut().flatten();
+        open.for_each(|open| open.whole = false);
     }
 
     /// The functions, and their calls by call chain.

@@ -48,6 +48,11 @@ impl Interrupts {
         Some(from)
     }
 
+    /// Events are missing, and exits perhaps among them.
+    pub(super) fn lost(&mut self) {
+        self.drop_from(0);
+    }
+
     fn drop_from(&mut self, place: usize) {
         for (number, _) in self.open.split_off(place) {
             self.seen(number).0.unmatched_enters += 1;
@@ -83,12 +88,17 @@ mod tests {
         interrupts.enters(50, 1);
         assert_eq!(interrupts.exits(57, 1), Some(50));
         assert_eq!(interrupts.exits(60, 3), None);
+        // Of 4 an exit and an entry are missing.
+        interrupts.enters(70, 4);
+        interrupts.lost();
+        assert_eq!(interrupts.exits(900, 4), None);
         let (seen, nesting) = interrupts.finish();
         let counts = |i: &InterruptSeen| {
             (i.number, i.entered, i.timed, i.unmatched_enters, i.unmatched_exits)
         };
         let counts: Vec<_> = seen.iter().map(counts).collect();
-        assert_eq!((counts, nesting), (vec![(1, 3, 2, 1, 0), (2, 2, 1, 1, 0), (3, 0, 0, 0, 1)], 2));
+        let all = [(1, 3, 2, 1, 0), (2, 2, 1, 1, 0), (3, 0, 0, 0, 1), (4, 1, 0, 1, 1)];
+        assert_eq!((counts, nesting), (all.to_vec(), 2));
         assert_eq!(seen[0].durations.as_ref().map(|d| (d.min, d.max)), Some((7, 30)));
     }
 }

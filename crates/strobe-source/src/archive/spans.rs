@@ -27,6 +27,11 @@ impl Spans {
         Some(from)
     }
 
+    /// Events are missing, and ends perhaps among them.
+    pub(super) fn lost(&mut self) {
+        self.open = None;
+    }
+
     /// Starts without an end, and ends without a start.
     pub(super) fn unmatched(&self) -> (u64, u64) {
         let matched = self.durations.len() as u64;

@@ -80,6 +80,14 @@ impl Threads {
         self.now = Now::Between(at);
     }
 
+    /// Events are missing behind that moment: who runs is not known until the next one starts.
+    pub(super) fn lost(&mut self, at: i64, windows: &Windows) {
+        if let Now::Runs(id, from) = self.now {
+            self.ran(id, from, at, windows);
+        }
+        self.now = Now::Unknown;
+    }
+
     fn ran(&mut self, id: i64, from: i64, at: i64, windows: &Windows) {
         let time = windows.inside(from, at);
         let thread = self.thread(id);

@@ -27,14 +27,25 @@ pub fn timeline(source: &Source, meanings: &Meanings, names: &dyn Names) -> Time
         transfers: Transfers::default(),
         heap: Heap::default(),
     };
-    for (_, item) in source.items() {
+    // The streams that have had an event, and since when their bytes could not be read.
+    let mut begun = vec![false; source.streams.len()];
+    let mut torn = vec![None; source.streams.len()];
+    for (stream, item) in source.items() {
         match item {
             Item::Event(event) => {
                 if let Some(at) = nanoseconds(&event) {
+                    begun[stream] = true;
+                    if let Some(from) = torn[stream].take() {
+                        drawing.hole(from, at);
+                    }
                     drawing.event(at, meanings.of(&event), &event.class.name);
                 }
             }
             Item::Lost(lost) => drawing.lost(&lost),
+            Item::Undecodable(_) if begun[stream] => {
+                torn[stream].get_or_insert(drawing.now);
+                drawing.cut();
+            }
             Item::Packet(_) | Item::Undecodable(_) => {}
         }
     }
@@ -203,13 +214,30 @@ impl Drawing<'_> {
         self.line.value(track, at, value);
     }
 
+    /// Events are missing: what has begun may have ended, and begun again.
+    fn cut(&mut self) {
+        self.stops(self.now);
+        self.open.clear();
+        self.interrupts.lost();
+        self.functions.lost();
+        self.transfers.lost();
+    }
+
+    /// Bytes between two events could not be read.
+    fn hole(&mut self, from: i64, to: i64) {
+        let (from, to) = (self.time(from), self.time(to));
+        self.line.gap(from.min(to), to, None, "bytes that could not be decoded");
+    }
+
     fn lost(&mut self, lost: &Lost) {
+        self.cut();
         let time = |ticks: Option<u64>| Some(narrow(lost.clock?.nanoseconds(ticks?)));
         let (from, to) = (time(lost.from), time(lost.to));
         let to = self.time(to.unwrap_or(self.now));
         let from = from.map_or(0, |from| self.time(from)).min(to);
         let why = match lost.packets {
             0 => "events that the tracer left out".to_owned(),
+            1 => "a packet is missing".to_owned(),
             packets => format!("{packets} packets are missing"),
         };
         let events = (lost.events > 0).then_some(lost.events);

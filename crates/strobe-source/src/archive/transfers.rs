@@ -32,6 +32,11 @@ impl Transfers {
         spans.stops(at)
     }
 
+    /// Events are missing.
+    pub(super) fn lost(&mut self) {
+        self.spans.values_mut().for_each(|(spans, _)| spans.lost());
+    }
+
     pub(super) fn finish(self) -> Vec<TransferSeen> {
         let each = self.spans.into_iter().map(|((interface, direction), (spans, bytes))| {
             let unmatched = spans.unmatched();
@@ -65,6 +70,11 @@ impl Timers {
         }
     }
 
+    /// Events are missing.
+    pub(super) fn lost(&mut self) {
+        self.0.values_mut().for_each(Spans::lost);
+    }
+
     pub(super) fn finish(self) -> Vec<TimerSeen> {
         let each = self.0.into_iter().map(|(name, spans)| TimerSeen {
             name,
@@ -96,6 +106,11 @@ impl Pauses {
             self.seen.pairs += 1;
             self.seen.total_ns = self.seen.total_ns.saturating_add(length(from, at));
         }
+    }
+
+    /// Events are missing.
+    pub(super) fn lost(&mut self) {
+        self.open = None;
     }
 
     pub(super) fn finish(self) -> Option<PausesSeen> {

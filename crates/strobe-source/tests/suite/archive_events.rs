@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use strobe_analyse::figures::figures;
 use strobe_decode::ctf::{Options, Trace};
-use strobe_model::measurement::{Measurement, Timeline, Track, TrackKind};
+use strobe_model::measurement::{Measurement, Timeline, Track, TrackKind, Trust};
 use strobe_model::{Distribution, EventsReport};
 use strobe_source::archive::{Meanings, NoNames, Source, Stream, events, measurement, timeline};
 use strobe_synth::tracer;
@@ -318,4 +318,75 @@ fn other_traces_and_other_tables() {
     let wrong = Meanings::new(Some("[[event]]\nname = 'x'\nmeans = 'thread-runs'\n")).unwrap_err();
     assert_eq!(wrong.to_string(), "the entry of event `x` does not name the field for `thread`");
     assert!(Meanings::new(Some("[[event]]\nname = 'x'\nmeans = 'nothing'\n")).is_err());
+}
+
+/// Packets with numbers, and handlers in them.
+const PACKETS: &str = r#"/* CTF 1.8 */
+typealias integer { size = 16; align = 8; signed = false; } := uint16_t;
+typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
+typealias integer { size = 64; align = 8; signed = false; } := uint64_t;
+clock { name = "mono"; freq = 1000000000; };
+typealias integer { size = 64; align = 8; signed = false; map = clock.mono.value; } := time_t;
+trace {
+  major = 1; minor = 8; byte_order = le;
+  packet.header := struct { uint32_t magic; uint32_t stream_id; };
+};
+stream {
+  id = 0;
+  packet.context := struct {
+    uint64_t content_size; uint64_t packet_size; uint64_t packet_seq_num;
+  };
+  event.header := struct { uint16_t id; time_t timestamp; };
+};
+event { name = "irq_handler_entry"; id = 1; stream_id = 0; fields := struct { uint32_t _irq; }; };
+event { name = "irq_handler_exit"; id = 2; stream_id = 0; fields := struct { uint32_t _irq; }; };
+"#;
+
+/// Where the events of such a packet begin.
+const EVENTS: usize = 32;
+
+fn packet(number: u64, events: &[(u16, u64)]) -> Vec<u8> {
+    let bits = 8 * (EVENTS + 14 * events.len()) as u64;
+    let mut out = Vec::new();
+    out.extend(0xc1fc_1fc1u32.to_le_bytes());
+    out.extend(0u32.to_le_bytes());
+    [bits, bits, number].iter().for_each(|n| out.extend(n.to_le_bytes()));
+    for (id, at) in events {
+        out.extend(id.to_le_bytes());
+        out.extend(at.to_le_bytes());
+        out.extend(7u32.to_le_bytes());
+    }
+    out
+}
+
+/// The exit behind a loss is not that of the entry before it, and of what is missing there is no
+/// exact number.
+#[test]
+fn no_handler_lasts_over_what_is_missing() {
+    let event = |n: u16| (1 + n % 2, 1000 * u64::from(n / 2) + 50 * u64::from(n % 2));
+    let events: Vec<(u16, u64)> = (0..60).map(event).collect();
+    // Packets of seven: each other one ends within a handler.
+    let whole: Vec<Vec<u8>> =
+        (0u64..).zip(events.chunks(7)).map(|(number, events)| packet(number, events)).collect();
+    let missing = [&whole[..1], &whole[3..]].concat();
+    let mut torn = whole.clone();
+    torn[1..3].iter_mut().for_each(|packet| packet[EVENTS..][..2].fill(0xee));
+    for (packets, is_lossy) in [(whole, false), (missing, true), (torn, true)] {
+        let bytes = packets.concat();
+        let (report, line) = of(PACKETS.as_bytes(), &bytes);
+        let durations = report.interrupts[0].durations.as_ref().expect("there are handlers");
+        assert_eq!((durations.min, durations.max), (50, 50));
+        assert!(line.spans.duration.iter().all(|ns| *ns == 50), "{:?}", line.spans.duration);
+        assert_eq!(line.gaps.from.len(), usize::from(is_lossy));
+        let trace = Trace::parse(PACKETS.as_bytes()).unwrap();
+        let (options, meanings) = (Options::default(), Meanings::new(None).unwrap());
+        let streams = [Stream { file: "stream", bytes: &bytes }];
+        let source = Source { file: "trace", trace: &trace, streams: &streams, options: &options };
+        let out = measurement::events(&source, &meanings, &NoNames);
+        let (seen, lost) = (out.total("events"), out.coverage.lost.as_ref());
+        let expected = if is_lossy { Trust::AtLeast } else { Trust::Exact };
+        assert_eq!(seen.map(|figure| figure.trust()), Some(&expected));
+        let lost = lost.map(|figure| figure.trust());
+        assert!(matches!(lost, Some(Trust::Unknown { .. })), "{lost:?}");
+    }
 }

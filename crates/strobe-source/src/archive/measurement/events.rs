@@ -24,7 +24,7 @@ pub fn events(source: &Source, meanings: &Meanings, names: &dyn Names) -> Measur
 
 /// What was found in a trace, as a measurement.
 pub(super) fn measured(report: &EventsReport, extras: &Extras) -> Measurement {
-    let about = About { report, extras, lost: lost(report) };
+    let about = About { report, extras, lost: lost(report, extras) };
     let kind = instrument("event trace");
     let mut measurement = Measurement::new(subject(&report.trace), kind, window(&report.trace));
     environment(&mut measurement, &report.trace);
@@ -55,21 +55,22 @@ pub(super) struct Lost {
     pub(super) more: bool,
 }
 
-fn lost(report: &EventsReport) -> Lost {
+fn lost(report: &EventsReport, extras: &Extras) -> Lost {
     let events = report.losses.iter().map(|loss| loss.events).fold(0, u64::saturating_add);
     let packets = report.losses.iter().map(|loss| loss.packets).fold(0, u64::saturating_add);
     // A trace may claim any number: with the events that are there it must stay one.
     let there = report.kinds.iter().map(|kind| kind.count).fold(0, u64::saturating_add);
     let events = events.min(u64::MAX - there);
-    // Of a lost packet nobody knows how many events it had, and beyond so many losses they are not
-    // listed.
-    Lost { events, packets, more: packets > 0 || report.losses.len() >= LISTED }
+    // Of a lost packet nobody knows how many events it had, nor of bytes that cannot be read, and
+    // beyond so many losses they are not listed.
+    let more = packets > 0 || extras.holes > 0 || report.losses.len() >= LISTED;
+    Lost { events, packets, more }
 }
 
 impl About<'_> {
     /// Whether anything is known to be missing.
     pub(super) fn lossy(&self) -> bool {
-        !self.report.losses.is_empty()
+        !self.report.losses.is_empty() || self.extras.holes > 0
     }
 
     /// Things that were counted one by one: there were more if events are missing.
@@ -177,8 +178,13 @@ fn totals(measurement: &mut Measurement, about: &About) {
 
 /// What is missing, as a figure and for the balance.
 fn losses(about: &About) -> (Quantity, Loss) {
-    let Lost { events, more, .. } = about.lost;
-    if more {
+    let Lost { events, packets, more } = about.lost;
+    if more && events == 0 {
+        // At least none is nothing that anybody knows.
+        let what = if packets > 0 { "the packets" } else { "the bytes" };
+        let why = format!("nothing shows how many events were in {what} that are missing");
+        (Quantity::unknown(Unit::COUNT, why.clone()), Loss::Unknown(why))
+    } else if more {
         (Quantity::at_least(events, Unit::COUNT), Loss::AtLeast(events))
     } else if about.lossy() || about.extras.counts_losses {
         (Quantity::exact(events, Unit::COUNT), Loss::Known(events))
@@ -334,7 +340,7 @@ fn missing(measurement: &mut Measurement, about: &About) {
     if !bad.is_empty() {
         measurement.push("undecodable", "undecodable", Content::Table(bad));
     }
-    measurement.findings.extend(undecodable(&about.report.trace));
+    measurement.findings.extend(undecodable(&about.report.trace, about.extras.holes));
 }
 
 /// Share of the bytes from which on it is a warning that they could not be decoded, in parts of a
@@ -342,16 +348,20 @@ fn missing(measurement: &mut Measurement, about: &About) {
 const MATTERS_PERCENT: u64 = 1;
 
 /// What is in no event because nobody can read it: a stream may be another trace's.
-fn undecodable(trace: &TraceSummary) -> Option<Finding> {
+fn undecodable(trace: &TraceSummary, holes: u64) -> Option<Finding> {
     let sum = |bytes: fn(&StreamSummary) -> u64| {
         trace.streams.iter().map(bytes).fold(0, u64::saturating_add)
     };
     let (all, bad) = (sum(|stream| stream.bytes), sum(|stream| stream.undecodable_bytes));
-    let matters = bad > 0 && u128::from(bad) * 100 >= u128::from(all) * u128::from(MATTERS_PERCENT);
+    let many = u128::from(bad) * 100 >= u128::from(all) * u128::from(MATTERS_PERCENT);
+    let matters = bad > 0 && (many || holes > 0);
     let is_foreign = |stream: &&StreamSummary| stream.events == 0 && stream.undecodable_bytes > 0;
     let foreign = trace.streams.iter().filter(is_foreign).map(|stream| stream.file.as_str());
     let foreign: Vec<&str> = foreign.collect();
     let mut text = format!("{} of {} bytes could not be decoded", grouped(bad), grouped(all));
+    if holes > 0 {
+        text += ", between events: some are missing there";
+    }
     if !foreign.is_empty() {
         text += &format!("; no event was found in {}", foreign.join(", "));
     }
