@@ -278,31 +278,50 @@ fn ends(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
         return;
     }
     let is_whole = |side: &Measurement| side.window.entries.is_none();
-    let was_stopped = ["limit", "default-limit", "interrupted"].contains(&end_a.kind.as_str());
-    let lengths = [a, b].map(|side| side.window.duration.value().map(Number::as_f64));
-    let ([Some(of_a), Some(of_b)], true) = (lengths, was_stopped && is_whole(a) && is_whole(b))
+    let ([Some(of_a), Some(of_b)], true) = ([a, b].map(milliseconds), is_whole(a) && is_whole(b))
     else {
         return;
     };
-    if (of_a - of_b).abs() > LENGTHS_APART * of_a.max(of_b) {
+    let are_apart = (of_a - of_b).abs() > LENGTHS_APART * of_a.max(of_b);
+    let was_stopped = ["limit", "default-limit", "interrupted"].contains(&end_a.kind.as_str());
+    let was_recorded = ["end-of-file", "end-of-recording"].contains(&end_a.kind.as_str());
+    if was_stopped && are_apart {
         warn(
             "other-length",
             format!(
-                "they were stopped after different times, {:.3} ms (a) and {:.3} ms (b): compare \
-                 what each does in \
-                 the same time (--until), or the same work (--from, --to)",
-                of_a / 1e6,
-                of_b / 1e6
+                "they were stopped after different times, {of_a:.3} ms (a) and {of_b:.3} ms (b): \
+                 compare what each does in \
+                 the same time (--until), or the same work (--from, --to)"
             ),
         );
-    } else {
+    } else if was_recorded && are_apart {
+        // A recording of a board is as long as somebody let it be.
+        let is_simulated = |side: &Measurement| side.instrument.kind.starts_with("simulated");
+        let both = is_simulated(a) && is_simulated(b);
+        let severity = if both { Severity::Warning } else { Severity::Note };
         let text = format!(
-            "both were stopped after the same time, {:.3} ms: all together they take the same, and \
-             what one function has more, others or idle time have less",
-            of_a / 1e6
+            "they are recordings of different lengths, {of_a:.3} ms (a) and {of_b:.3} ms (b): \
+             sums and counts are of different times"
+        );
+        compared.findings.push(Finding::new(severity, "other-length", text));
+    } else if was_stopped {
+        let text = format!(
+            "both were stopped after the same time, {of_a:.3} ms: all together they take the same, \
+             and what one function has more, others or idle time have less"
         );
         compared.findings.push(Finding::new(Severity::Note, "same-length", text));
     }
+}
+
+/// How long one was, where that is known as a time.
+fn milliseconds(side: &Measurement) -> Option<f64> {
+    let duration = &side.window.duration;
+    let in_one = match duration.unit() {
+        unit if *unit == Unit::NANOSECONDS => 1e6,
+        unit if *unit == Unit::PICOSECONDS => 1e9,
+        _ => return None,
+    };
+    Some(duration.value()?.as_f64() / in_one)
 }
 
 /// A side that was cut off when it was written: what it lacks is not gone, and what is only in the

@@ -105,4 +105,13 @@ fn runs_of_different_lengths_are_not_divided_in_silence() {
     assert!(text.contains("ended for different reasons"), "{text}");
     let text = compare("short.measurement", "short.measurement");
     assert!(!text.contains("different"), "{text}");
+    // Of pins as well, whose times are in picoseconds.
+    for (name, until) in [("few.measurement", "100us"), ("many.measurement", "300us")] {
+        let ran = folder.strobe(&["pins", &elf, "-o", name, "--until", until]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    let text = compare("few.measurement", "many.measurement");
+    assert!(text.contains("recordings of different lengths, 0.100 ms (a) and 0.30"), "{text}");
+    let text = compare("few.measurement", "few.measurement");
+    assert!(!text.contains("different lengths"), "{text}");
 }
