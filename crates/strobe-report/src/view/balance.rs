@@ -107,7 +107,9 @@ pub(crate) fn text(balance: &Balance) -> String {
     let taken_as = if parts.taken_as.is_empty() { "taken" } else { &parts.taken_as };
     let what: &str = if parts.what.is_empty() { &parts.unit.0 } else { parts.what.as_str() };
     let what = if parts.taken == 1 { what.strip_suffix('s').unwrap_or(what) } else { what };
-    format!("{} {what} {taken_as} = {}{unknown}", grouped(parts.taken), sum.join(" + "))
+    // With more lost there was more of it.
+    let more = if matches!(parts.lost, Loss::AtLeast(_)) { "at least " } else { "" };
+    format!("{more}{} {what} {taken_as} = {}{unknown}", grouped(parts.taken), sum.join(" + "))
 }
 
 #[cfg(test)]
