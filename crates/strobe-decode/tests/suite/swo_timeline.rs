@@ -5,7 +5,7 @@ use strobe_decode::swo::packet::{Packet, Relation};
 use strobe_decode::swo::reader::{Framing, Hint, Reader, framing};
 use strobe_decode::swo::timeline::{Event, Time, What};
 use strobe_synth::Rng;
-use strobe_synth::swo::{Stream, frames, mixed};
+use strobe_synth::swo::{Stream, etm, frames, mixed};
 
 fn read(bytes: &[u8], framing: Framing) -> (Vec<Event>, Reader) {
     read_pieces([bytes], framing)
@@ -208,6 +208,18 @@ fn frames_of_many_sources_are_seen() {
     assert!(matches!(found, Framing::Frames { skip: None, .. }), "{found:?}");
     let (_, reader) = read(&framed, found);
     assert_eq!(reader.other_packet_streams().count(), 5);
+}
+
+/// Where most of the bytes are instruction trace, frames read as bare packets make more sense than
+/// the few packets alone.
+#[test]
+fn a_few_packets_beside_much_instruction_trace_are_found() {
+    let (packets, trace) = (mixed(2500, 4).bytes, etm(30_000, 4));
+    let both = packets.chunks(20).zip(trace.chunks(120));
+    let parts = both.flat_map(|(packets, trace)| [(1, packets.to_vec()), (2, trace.to_vec())]);
+    let framed = frames(&parts.collect::<Vec<_>>(), 50);
+    let found = framing(&framed, Hint::Unknown);
+    assert_eq!(found, Framing::Frames { stream: 1, skip: None });
 }
 
 proptest! {
