@@ -286,6 +286,10 @@ pub fn framing(beginning: &[u8], hint: Hint) -> Framing {
         if frames.stats().frames == 0 || frames.is_misaligned() {
             continue;
         }
+        // Where bits are wrong, frames read as packets may make more sense than what is in them.
+        if best.1 == Framing::Bare && frames.is_regular() && !are_packets(beginning) {
+            best.0 = i64::MIN;
+        }
         let Some((_, stream)) = streams.best(wanted).or_else(|| streams.instructions()) else {
             continue;
         };

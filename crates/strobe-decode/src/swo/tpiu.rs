@@ -19,6 +19,10 @@ pub trait Sink {
 /// Size of a frame.
 const FRAME: usize = 16;
 
+/// So many synchronisations at the ends of frames, and so many times those that are elsewhere, are
+/// no chance: it is one in sixteen.
+const REGULAR: u64 = 4;
+
 /// The last byte of a synchronisation, full (after three times 0xff) or half (after one).
 const SYNC_END: u8 = 0x7f;
 
@@ -57,6 +61,9 @@ pub struct Decoder {
     slips: u64,
     /// Whether the first synchronisation was in the midst of a frame, once there was one.
     is_misaligned: Option<bool>,
+    /// Frames up to the last synchronisation, and synchronisations where frames had ended.
+    frames_before: u64,
+    fits: u64,
     stats: Stats,
 }
 
@@ -87,6 +94,11 @@ impl Decoder {
     /// Whether the first synchronisation contradicts where frames were taken to begin.
     pub fn is_misaligned(&self) -> bool {
         self.is_misaligned == Some(true)
+    }
+
+    /// Whether synchronisations are where frames end, time and again.
+    pub fn is_regular(&self) -> bool {
+        self.fits >= REGULAR && self.fits > REGULAR * self.slips
     }
 
     /// Decodes the next bytes of the trace port.
@@ -141,6 +153,8 @@ impl Decoder {
         self.stats.sync_bytes += 4;
         let cut_short = std::mem::take(&mut self.count) as u64;
         self.is_misaligned.get_or_insert(cut_short > 0);
+        let before = std::mem::replace(&mut self.frames_before, self.stats.frames);
+        self.fits += u64::from(self.synchronised && cut_short == 0 && self.stats.frames > before);
         if cut_short > 0 {
             self.slips += 1;
             self.stats.undecodable_bytes += cut_short;

@@ -210,6 +210,22 @@ fn frames_of_many_sources_are_seen() {
     assert_eq!(reader.other_packet_streams().count(), 5);
 }
 
+/// Of a source whose number comes once, each wrong bit may spoil all up to the next
+/// synchronisation.
+#[test]
+fn frames_with_wrong_bits_are_seen_by_their_synchronisations() {
+    let framed = frames(&[(1, mixed(8000, 2).bytes)], 50);
+    for seed in 0..8 {
+        let mut rng = Rng::new(seed);
+        let mut bytes = framed.clone();
+        for byte in &mut bytes[20..] {
+            *byte ^= u8::from(rng.below(200) == 0) << rng.below(8);
+        }
+        let found = framing(&bytes, Hint::Unknown);
+        assert!(matches!(found, Framing::Frames { skip: None, .. }), "{seed}: {found:?}");
+    }
+}
+
 /// Where most of the bytes are instruction trace, frames read as bare packets make more sense than
 /// the few packets alone.
 #[test]
