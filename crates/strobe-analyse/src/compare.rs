@@ -32,8 +32,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use strobe_model::measurement::{
-    Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, Number, ON_A_CHIP,
-    Quantity, Section, Settings, Severity, Subject, Table, Total, Unit, Window,
+    Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, ON_A_CHIP, Quantity,
+    Section, Settings, Severity, Subject, Table, Total, Unit, Window,
 };
 
 use crate::bands::{self, Band};
