@@ -6,7 +6,7 @@ use strobe_model::measurement::Measurement;
 
 use super::entry::{self, Entry, Names};
 use super::source::Source;
-use crate::{interrupt, terminal};
+use crate::{files, interrupt, terminal};
 
 /// The option.
 #[derive(clap::Args)]
@@ -18,12 +18,19 @@ pub struct Logged {
 }
 
 impl Logged {
-    /// Whether the folder can be added to: before a run, which a wrong name shall not cost.
+    /// Whether the folder can be added to: before a run, which a wrong name shall not cost. No
+    /// output replaces what is in it.
     ///
     /// # Errors
-    /// Where it is none (64, 66).
+    /// Where it is none, or an output is a file of it (64, 66).
     pub fn ready(&self) -> anyhow::Result<()> {
-        self.log.as_deref().map_or(Ok(()), entry::fits)
+        let Some(directory) = &self.log else { return Ok(()) };
+        entry::fits(directory)?;
+        if !files::is_directory(directory).unwrap_or(false) {
+            return Ok(());
+        }
+        let all = files::below(directory)?;
+        all.iter().try_for_each(|file| files::will_read(&directory.join(file)))
     }
 
     /// Adds a measurement, if that was asked for and it was not stopped.

@@ -190,6 +190,21 @@ fn no_output_is_another_output() {
     assert_eq!(folder.strobe(&twice).code, 0, "nothing is lost there");
 }
 
+/// What was logged before is one of the archive's measurements.
+#[test]
+fn no_output_replaces_what_was_logged() {
+    let folder = Folder::new();
+    let run = ["run", "fw.elf", "--until", "finished", "--quiet", "--log", "archive"];
+    let ran = folder.strobe(&run);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let logged = ran.stderr.lines().find(|line| line.contains("logged 1 measurement"));
+    let place = logged.and_then(|line| line.rsplit_once(": ")).expect("it is logged").1;
+    let before = folder.read(place);
+    let again = folder.strobe(&[&run[..], &["-o", place]].concat());
+    assert_eq!(again.code, 64, "{}", again.stderr);
+    assert!(folder.read(place) == before, "{place} was replaced");
+}
+
 #[test]
 fn a_result_keeps_links_and_modes() {
     let folder = Folder::new();
