@@ -82,8 +82,10 @@ fn subject(record: &Record, traced: &Traced) -> Subject {
 /// Core cycles that were measured: those of the parts, if not all of the stream was.
 fn cycles(traced: &Traced) -> Option<u64> {
     let all = traced.times.cycles()?;
-    // Parts of a damaged stream may be longer or shorter by any time.
-    let is_wrong = traced.stream.damage > 0 || is_unexplained(traced);
+    // Parts of a damaged stream may be longer or shorter by any time, and those without an end go
+    // on to the next one.
+    let is_damaged = traced.stream.damage > 0 || is_unexplained(traced);
+    let is_wrong = is_damaged || doubt::loses_ends(traced);
     if traced.window.is_some() && is_wrong {
         return None;
     }
@@ -125,7 +127,8 @@ fn window(record: &Record, traced: &Traced) -> Window {
         (Some(own), Some(_)) if times.is_thorough() => Some((own, unsure)),
         (_, host) => host.map(|host| (host, false)),
     };
-    let sound = traced.window.as_ref().filter(|_| traced.stream.damage == 0);
+    let is_sound = traced.stream.damage == 0 && !doubt::loses_ends(traced);
+    let sound = traced.window.as_ref().filter(|_| is_sound);
     let entries = sound.map(|window| window.parts);
     let Some((nanoseconds, more)) = duration else {
         return Window { entries, ..Window::untimed(untimed(traced), ended) };
@@ -147,6 +150,9 @@ fn window(record: &Record, traced: &Traced) -> Window {
 fn untimed(traced: &Traced) -> &'static str {
     if traced.stream.damage > 0 && traced.times.local > 0 {
         return "the stream is damaged, and timestamps may be wrong";
+    }
+    if doubt::loses_ends(traced) {
+        return doubt::MARKS;
     }
     match &traced.times {
         TimeBase { local: 0, .. } if traced.recording.as_ref().is_some_and(|r| r.replayed) => {

@@ -265,6 +265,41 @@ fn marks_of_a_damaged_stream_have_bounds() {
     }
 }
 
+/// A part whose end was lost goes on to the next end, and takes what lies between.
+#[test]
+fn parts_without_an_end_have_no_length() {
+    let mut stream = Stream::new();
+    stream.sync();
+    for n in 0..400 {
+        stream.instrumentation(5, &[0x10]).local_timestamp(150, 0);
+        stream.pc_sample(0x0800_0100).local_timestamp(150, 0);
+        // Of each tenth part the end is lost.
+        match n % 40 {
+            20 | 24 | 28 | 32 => stream.overflow(),
+            _ => stream.instrumentation(6, &[0x20]),
+        };
+        stream.local_timestamp(500, 0);
+    }
+    let port = |port| Some(Mark::Port { port, value: None });
+    let bounds = Bounds { from: port(5), to: port(6) };
+    let settings = Settings { bounds, period_cycles: None, ..settings() };
+    let out = within(&stream.bytes, Framing::Bare, &settings);
+    assert!(out.total("cycles").is_none(), "{:?}", out.total("cycles"));
+    let Trust::Unknown { why } = out.window.duration.trust() else { panic!("{:?}", out.window) };
+    assert!(why.contains("their ends perhaps among them"), "{why}");
+    assert_eq!(out.window.entries, None);
+    let figure = |name: &str| {
+        let fact = out.subject.facts.iter().find(|fact| fact.name == name);
+        fact.and_then(|fact| fact.figure.clone())
+    };
+    for (name, truth) in [("marks that begin a part", 400), ("marks that end a part", 400)] {
+        let figure = figure(name);
+        assert_eq!(figure.as_ref().map(Quantity::trust), Some(&Trust::AtLeast), "{name}");
+        holds_of(figure.as_ref(), truth, name);
+    }
+    holds_of(figure("repeated marks").as_ref(), 0, "repeated marks");
+}
+
 #[test]
 fn what_most_of_the_stream_says_is_there_in_spite_of_wrong_bits() {
     let truth = sent(20_000, 3);

@@ -76,6 +76,10 @@ const LONGEST_OF_KIT: &Columns = &[("kit-regions", &["max"]), ("kit-marks", &["m
 const SHORTEST_OF_KIT: &Columns = &[("kit-regions", &["min"]), ("kit-marks", &["min"])];
 const UNBOUNDED_OF_KIT: &Columns = &[("kit-regions", &["at-most"])];
 
+/// Why what lies between marks is not known.
+pub(super) const MARKS: &str =
+    "packets or records were lost inside of parts, and their ends perhaps among them";
+
 /// Why a greatest figure has no bound.
 const LOST: &str = "packets were lost, and with them perhaps what took longer or came more often";
 
@@ -171,15 +175,37 @@ fn of_packets(n: u64, silent: u64) -> Number {
 pub(super) fn marks(n: u64, traced: &Traced) -> Quantity {
     match silent(traced) {
         Some(silent) => Quantity::at_least(of_packets(n, silent), Unit::COUNT),
+        None if loses_marks(traced) => Quantity::at_least(n, Unit::COUNT),
         None => Quantity::exact(n, Unit::COUNT),
     }
+}
+
+/// Whether marks may be among what was lost.
+fn loses_marks(traced: &Traced) -> bool {
+    let window = traced.window.as_ref();
+    window.is_some_and(|window| window.losses_inside + window.losses_outside > 0)
+}
+
+/// Whether ends of parts may be among what was lost, so that parts go on to the next end.
+pub(super) fn loses_ends(traced: &Traced) -> bool {
+    let window = traced.window.as_ref();
+    window.is_some_and(|window| window.to.is_some() && window.losses_inside > 0)
 }
 
 /// A number that follows from which mark came before which other one.
 pub(super) fn between_marks(n: u64, unit: Unit, traced: &Traced) -> Quantity {
     match silent(traced) {
         Some(_) => Quantity::unknown(unit, why(traced)),
+        None if loses_ends(traced) => Quantity::unknown(unit, MARKS),
         None => Quantity::exact(n, unit),
+    }
+}
+
+/// How often packets or records were lost between two marks.
+pub(super) fn losses(n: u64, traced: &Traced) -> Quantity {
+    match silent(traced) {
+        Some(_) => Quantity::unknown(Unit::COUNT, why(traced)),
+        None => Quantity::exact(n, Unit::COUNT),
     }
 }
 

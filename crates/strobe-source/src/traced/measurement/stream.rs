@@ -60,14 +60,15 @@ pub(super) fn facts(traced: &Traced) -> Vec<Fact> {
     let marks =
         [("marks that begin a part", window.starts), ("marks that end a part", window.stops)];
     facts.extend(marks.map(|(name, n)| Fact::figure(name, doubt::marks(n, traced))));
+    let between = |n, unit| doubt::between_marks(n, unit, traced);
+    let losses = |n| doubt::losses(n, traced);
     let counts = [
-        ("repeated marks", window.repeated, Unit::COUNT),
-        ("losses inside of parts", window.losses_inside, Unit::COUNT),
-        ("losses outside of parts", window.losses_outside, Unit::COUNT),
-        ("samples outside of parts", window.samples_outside, Unit::SAMPLES),
+        ("repeated marks", between(window.repeated, Unit::COUNT)),
+        ("losses inside of parts", losses(window.losses_inside)),
+        ("losses outside of parts", losses(window.losses_outside)),
+        ("samples outside of parts", between(window.samples_outside, Unit::SAMPLES)),
     ];
-    let between = |(name, n, unit)| Fact::figure(name, doubt::between_marks(n, unit, traced));
-    facts.extend(counts.map(between));
+    facts.extend(counts.map(|(name, figure)| Fact::figure(name, figure)));
     if window.open {
         facts.push(Fact::text("last part", "without end mark; it ends with the stream"));
     }
