@@ -77,13 +77,14 @@ fn time_text(time: i64, unit: &Unit) -> String {
 impl Line<'_> {
     /// Which part is exact; nothing where all of it is.
     fn exactness(&self) -> Option<String> {
-        let Timeline { unit, extent, exact, summary, spans, .. } = self.timeline;
+        let Timeline { unit, extent, exact, summary, spans, counters, .. } = self.timeline;
         let covers = |part: &Extent| part.from <= extent.from && part.to >= extent.to;
         if exact.iter().any(covers) {
             return None;
         }
-        if exact.is_empty() && summary.is_empty() && spans.begin.is_empty() {
-            return Some("something may be missing anywhere".to_owned());
+        let is_of_values = spans.begin.is_empty() && !counters.at.is_empty();
+        if exact.is_empty() && summary.is_empty() && is_of_values {
+            return Some("values may be missing anywhere".to_owned());
         }
         let at = |time: i64| time_text(time, unit);
         let parts = exact.iter().map(|part| format!("from {} to {}", at(part.from), at(part.to)));
