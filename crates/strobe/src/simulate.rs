@@ -9,9 +9,7 @@ use std::path::Path;
 
 use strobe_model::{EndReason, Record, Warning};
 use strobe_source::simulated::trace;
-use strobe_source::simulated::{
-    self, HeapSettings, Host, Quiet, Recorder, Settings, TimelineSettings,
-};
+use strobe_source::simulated::{self, HeapSettings, Host, Recorder, Settings, TimelineSettings};
 use strobe_symbols::Firmware;
 
 pub use self::options::{Options, PathFor, Setup};
@@ -22,11 +20,13 @@ use self::world::BoundsFrom;
 pub use self::world::World;
 use crate::board::Choice;
 use crate::gallery::Gallery;
+use crate::host::Again;
 use crate::{ending, host, input, interrupt};
 
-/// Instructions up to which a run is done again for its bounds without being asked: a second or
-/// two, and more than fast boards execute in the second for which a run without an end goes on.
-const SHORT: u64 = 400_000_000;
+/// Instructions up to which a run that nobody has given an end, and that had none, is done again
+/// for its bounds without being asked: more than fast boards execute in the second for which it
+/// goes on. A firmware that might have ended goes on for longer than anybody asked for.
+const UNASKED: u64 = 400_000_000;
 
 /// What to see of threads.
 #[derive(Default)]
@@ -62,8 +62,8 @@ pub fn simulate_with_heap(
     trace: Option<&mut dyn trace::Pin>,
 ) -> anyhow::Result<Finished> {
     let settings = Settings { heap, ..settings(options, threads)? };
-    let mut quiet = [Quiet, Quiet];
-    let outputs = Outputs { recorder: None, trace, others: Some(&mut quiet) };
+    let mut again = Again::pair();
+    let outputs = Outputs { recorder: None, trace, others: Some(&mut again) };
     let mut done = carry_out(path, firmware, choice, &options.setup, &settings, outputs)?;
     never_reached(&mut done.record, &options.setup);
     Ok(done)
@@ -79,8 +79,8 @@ pub fn whole(
 ) -> anyhow::Result<Finished> {
     let Threads { only, apart, timeline } = threads;
     let settings = Settings { timeline, only, apart, ..common_settings(setup)? };
-    let mut quiet = [Quiet, Quiet];
-    let outputs = Outputs { others: Some(&mut quiet), ..Outputs::of(None, None) };
+    let mut again = Again::pair();
+    let outputs = Outputs { others: Some(&mut again), ..Outputs::of(None, None) };
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
@@ -94,7 +94,7 @@ pub fn stacks(
     setup: &Setup,
 ) -> anyhow::Result<Finished> {
     let settings = common_settings(setup)?;
-    let outputs = Outputs::<Quiet>::of(None, None);
+    let outputs = Outputs::<Again>::of(None, None);
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
@@ -110,7 +110,7 @@ pub fn heap(
     marks: (Option<String>, Option<String>),
 ) -> anyhow::Result<Finished> {
     let settings = heap_settings(setup, wanted, marks)?;
-    let outputs = Outputs::<Quiet>::of(None, None);
+    let outputs = Outputs::<Again>::of(None, None);
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
@@ -149,10 +149,10 @@ impl<'a, H> Outputs<'a, '_, H> {
 
 /// Whether a run is done again in the low and the high model: of one chip, or of those of a rig.
 pub fn wants_others(setup: &Setup, host: &host::Terminal, outcomes: &[simulated::Outcome]) -> bool {
-    let instructions = outcomes.iter().map(|outcome| outcome.instructions);
+    let ends = outcomes.iter().map(|o| (&o.record.window.end_reason, o.instructions));
     let wanted = match setup.world.bounds {
         Some(from) => from == BoundsFrom::Runs,
-        None => instructions.sum::<u64>() <= SHORT,
+        None => is_as_long_as_asked(ends),
     };
     let mut records = outcomes.iter().map(|outcome| &outcome.record);
     let interrupted = |record: &Record| record.window.end_reason == EndReason::Interrupted;
@@ -160,6 +160,16 @@ pub fn wants_others(setup: &Setup, host: &host::Terminal, outcomes: &[simulated:
         && host.is_repeatable()
         && !records.clone().any(interrupted)
         && records.any(simulated::extremes::differ)
+}
+
+/// Whether runs that ended so, after so many instructions, are no longer than what was asked for.
+fn is_as_long_as_asked<'a>(ends: impl Iterator<Item = (&'a EndReason, u64)>) -> bool {
+    let (mut has_no_end, mut all) = (false, 0u64);
+    for (reason, instructions) in ends {
+        has_no_end |= *reason == EndReason::DefaultLimit;
+        all = all.saturating_add(instructions);
+    }
+    !has_no_end || all <= UNASKED
 }
 
 fn carry_out<H: Host + Send>(
@@ -193,4 +203,25 @@ fn carry_out<H: Host + Send>(
     }
     let simulated::Outcome { flash, stacks, heaps, .. } = outcome;
     Ok(Finished { record, others, flash, stacks, heaps })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_long_run_that_nobody_has_given_an_end_is_not_done_again() {
+        let again = |ends: &[(EndReason, u64)]| {
+            is_as_long_as_asked(ends.iter().map(|(reason, instructions)| (reason, *instructions)))
+        };
+        let long = 100 * UNASKED;
+        for asked in [EndReason::Limit, EndReason::Exit { code: 0 }] {
+            assert!(again(&[(asked, long)]));
+        }
+        assert!(again(&[(EndReason::DefaultLimit, UNASKED)]));
+        assert!(!again(&[(EndReason::DefaultLimit, long)]));
+        // The chips of a rig count together.
+        let one = EndReason::OtherChip { chip: "a".to_owned() };
+        assert!(!again(&[(EndReason::DefaultLimit, UNASKED), (one, 1)]));
+    }
 }

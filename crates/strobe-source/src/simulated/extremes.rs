@@ -89,7 +89,12 @@ pub fn run_rig<H: Host + Send>(
     })
 }
 
-/// The low and the high model at the same time, each with its host.
+/// The low and the high model at the same time.
+pub(super) fn in_both<T: Send>(one: impl Fn(Model) -> Option<T> + Sync) -> Option<[T; 2]> {
+    side_by_side(&mut [(), ()], |model, ()| one(model))
+}
+
+/// The same, each with its host.
 fn side_by_side<H: Send, T: Send>(
     hosts: &mut [H; 2],
     one: impl Fn(Model, &mut H) -> Option<T> + Sync,

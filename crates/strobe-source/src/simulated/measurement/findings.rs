@@ -36,8 +36,7 @@ fn carried(record: &Record) -> Option<Finding> {
                 calls, rounds) has none: it is that of this run, and marked ~ where waits decide \
                 it.";
     let advice = "`--bounds runs` takes them from two further runs, with the least and with the \
-                  most of each wait; not where somebody types or another machine sends, nor with \
-                  several chips.";
+                  most of each wait; not where somebody types or another machine sends.";
     extremes::differ(record).then(|| Finding {
         advice: Some(advice.to_owned()),
         ..Finding::new(Severity::Note, extremes::CARRIED, text)
