@@ -1,6 +1,8 @@
 //! A sum of a measure's values with what it is at least and at most.
 
-use strobe_model::measurement::{Kind, Measure, Measurement, Samples, Trust, Values};
+use strobe_model::measurement::{
+    Kind, Measure, Measurement, Profile, Samples, Trust, Unit, Values,
+};
 
 use super::difference::Figure;
 use crate::bands::{self, Band};
@@ -80,7 +82,31 @@ impl Sum {
         Figure { value, trust }
     }
 
-    fn of_sample(values: &Values, sample: usize) -> Option<Sum> {
+    /// As all of a measure of a profile.
+    pub(super) fn all_of(self, profile: &Profile, measure: &Measure) -> Figure {
+        if self.value != 0 && is_unbounded(profile, measure) {
+            let value = self.value.into();
+            let why = match &measure.kind {
+                Kind::Modelled { why } => Some(why.clone()),
+                _ => None,
+            };
+            return Figure::about(value, why);
+        }
+        self.figure(&measure.kind, self.value)
+    }
+
+    /// As how often something happened, by the measure that counts it.
+    pub(super) fn times(self, profile: &Profile, measure: &str) -> Figure {
+        match profile.measure(measure) {
+            Some(measure) if matches!(measure.kind, Kind::Modelled { .. }) => {
+                self.all_of(profile, measure)
+            }
+            _ => Figure::exact(self.value),
+        }
+    }
+
+    /// A measure's value of a sample.
+    pub(super) fn of_sample(values: &Values, sample: usize) -> Option<Sum> {
         let value = *values.values.get(sample)?;
         let (low, high) = values.ends(sample).unwrap_or((value, value));
         Some(Sum { value, low, high })
@@ -100,4 +126,20 @@ impl Sum {
         }
         Some((all.less(waited), waited))
     }
+}
+
+/// Whether nobody knows how far sums of a measure are off: a model has a part in it and no sample
+/// of it has ends. So it is with how often loops that wait go round, and with what the cycles of a
+/// run are made of where all of them have bounds. Cycles without ends are the same in each model.
+fn is_unbounded(profile: &Profile, measure: &Measure) -> bool {
+    let part = measure.part.as_ref();
+    let is_open = match &measure.kind {
+        Kind::Modelled { .. } => true,
+        // How long the core is idle depends on how long everything else took.
+        Kind::Exact => part.is_some_and(|part| part.idle),
+        Kind::Sampled { .. } | Kind::AtLeast => false,
+    };
+    let whole_has_ends = part.is_some_and(|part| profile.has_ends(&part.of));
+    let is_of_model = whole_has_ends || measure.unit != Unit::CYCLES;
+    is_open && is_of_model && !profile.has_ends(&measure.id)
 }

@@ -107,13 +107,6 @@ pub(crate) fn beside(profile: &Profile, measure: &Measure, by: &By, total: &Sums
     others
 }
 
-/// Whether a measure has ends in any of its samples; what is modelled and has none is exact
-/// nowhere.
-fn has_ends(profile: &Profile, measure: &Measure) -> bool {
-    let samples = [&profile.leaves, &profile.chains];
-    samples.into_iter().filter_map(|s| s.of(&measure.id)).any(|values| !values.low.is_empty())
-}
-
 /// What a view is by, and what one row is and several are.
 fn noun(by: &By) -> [String; 3] {
     match by {
@@ -342,7 +335,8 @@ impl<'a> Shape<'a> {
 
     /// A figure of another measure than the chosen one.
     fn other(&self, measure: &Measure, amount: Amount) -> String {
-        let known = has_ends(self.profile, measure);
+        // What is modelled and has no ends anywhere is exact nowhere.
+        let known = self.profile.has_ends(&measure.id);
         figure_of(measure, amount.value, !amount.is_exact() || !known && amount.value > 0)
     }
 
