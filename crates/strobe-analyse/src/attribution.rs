@@ -15,12 +15,14 @@ mod tree;
 
 use std::ops::AddAssign;
 
-use strobe_model::measurement::{Profile, Samples, Values};
+use strobe_model::measurement::{Measure, Measurement, Profile, Samples, Values};
 
 pub use only::{named, only};
 pub use restrict::restricted;
 pub use rows::{By, Flat, Row, Spot, rows};
 pub use tree::{Node, NodeSum, Place, Tree, tree};
+
+use crate::bands;
 
 /// A value with its ends; the three are the same where it is exact. They are added up each by
 /// itself, because what one place has less another may have more: bounds are those of the sum
@@ -111,6 +113,21 @@ impl Sums {
         for (sum, value) in self.others.iter_mut().zip(&other.others) {
             add_known(sum, *value);
         }
+    }
+}
+
+/// What is not idle of everything, no further open than the measure's own total leaves it: what one
+/// place has more in a model, another one, which waits, has less. A total of something else bounds
+/// nothing, nor does one of which the idle part has bounds that nobody knows.
+pub fn busy_of_all(of: &Measurement, measure: &Measure, all: &Sums) -> Amount {
+    let (busy, idle) = (all.busy().ordered(), all.idle.ordered());
+    let is_open = !busy.is_exact() && (idle.value == 0 || !idle.is_exact());
+    let ends = bands::ends_of_total(of, measure, all.all.value).filter(|_| is_open);
+    let Some((low, high)) = ends else { return all.busy() };
+    Amount {
+        low: busy.low.max(low.saturating_sub(idle.high)).min(busy.value),
+        value: busy.value,
+        high: busy.high.min(high.saturating_sub(idle.low)).max(busy.value),
     }
 }
 

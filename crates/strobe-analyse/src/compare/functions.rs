@@ -431,7 +431,7 @@ fn whole(
     };
     let sum = all(&measure.id);
     let Some(band) = band.filter(|_| bands::is_work(measure)) else {
-        return Some(sum.all_of(profile, measure));
+        return Some(sum.within_total(of, measure).all_of(profile, measure));
     };
     let mut idle = Sum::default();
     let parts = profile.parts(&measure.id).filter(|(_, part)| part.idle);

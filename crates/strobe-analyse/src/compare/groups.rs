@@ -102,8 +102,9 @@ impl<'m> Side<'m> {
         side.add_up(measure);
         side.whole = side.idle;
         side.groups.iter().for_each(|group| side.whole.add(group.own));
-        if let Some(band) = band.filter(|_| bands::is_work(measure)) {
-            side.widen(band, measurement, measure);
+        match band.filter(|_| bands::is_work(measure)) {
+            Some(band) => side.widen(band, measurement, measure),
+            None => side.whole = side.whole.within_total(measurement, measure),
         }
         side.find_places();
         side.read_code(measurement, measure);

@@ -82,6 +82,17 @@ impl Sum {
         Figure { value, trust }
     }
 
+    /// No further open than the measure's own total, where there is one of the same value, leaves
+    /// it: what one place has more in a model, another one, which waits, has less.
+    pub(super) fn within_total(self, of: &Measurement, measure: &Measure) -> Sum {
+        match bands::ends_of_total(of, measure, self.value) {
+            Some((least, most)) if least <= self.value && self.value <= most => {
+                Sum { low: self.low.clamp(least, most), high: self.high.clamp(least, most), ..self }
+            }
+            _ => self,
+        }
+    }
+
     /// As all of a measure of a profile.
     pub(super) fn all_of(self, profile: &Profile, measure: &Measure) -> Figure {
         if self.value != 0 && is_unbounded(profile, measure) {

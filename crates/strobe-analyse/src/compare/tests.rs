@@ -230,6 +230,21 @@ fn what_has_no_bounds_on_either_side_is_not_exact() {
     assert!(matches!(max, Some(Cell::Exact(_))), "{max:?}");
 }
 
+/// Places may have a tenth less and a fifth more, and the whole takes what it takes.
+#[test]
+fn sums_of_functions_are_no_further_open_than_the_total() {
+    let compared = compare(&run(A, modelled()), &run(B, modelled()));
+    let table = compared.table("profile-functions").unwrap();
+    let own = table.columns.iter().position(|column| column.id == "self-a").unwrap();
+    let all = table.footer.iter().find(|row| row[0].text() == Some("all")).map(|row| &row[own]);
+    let measured = cell(&compared, "profile-measures-cycles", "a", "cycles");
+    for sum in [all, measured] {
+        assert_eq!(sum, Some(&Cell::Exact(1380i64.into())));
+    }
+    let one = cell(&compared, "profile-functions", "self-a", "send");
+    assert!(matches!(one, Some(Cell::Figure { .. })), "{one:?}");
+}
+
 #[test]
 fn what_is_unknown_of_one_side_is_unknown_of_the_difference() {
     let compared = compare(&run(A, modelled()), &run(B, Kind::Exact));
