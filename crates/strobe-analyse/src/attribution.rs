@@ -15,7 +15,7 @@ mod tree;
 
 use std::ops::AddAssign;
 
-use strobe_model::measurement::{Measure, Measurement, Profile, Samples, Values};
+use strobe_model::measurement::{Kind, Measure, Measurement, Profile, Samples, Unit, Values};
 
 pub use only::{named, only};
 pub use restrict::restricted;
@@ -129,6 +129,22 @@ pub fn busy_of_all(of: &Measurement, measure: &Measure, all: &Sums) -> Amount {
         value: busy.value,
         high: busy.high.min(high.saturating_sub(idle.low)).max(busy.value),
     }
+}
+
+/// Whether nobody knows how far sums of a measure are off: a model has a part in it and no sample
+/// of it has ends. So it is with how often loops that wait go round, and with what the cycles of a
+/// run are made of where all of them have bounds. Cycles without ends are the same in each model.
+pub fn is_unbounded(profile: &Profile, measure: &Measure) -> bool {
+    let part = measure.part.as_ref();
+    let is_open = match &measure.kind {
+        Kind::Modelled { .. } => true,
+        // How long the core is idle depends on how long everything else took.
+        Kind::Exact => part.is_some_and(|part| part.idle),
+        Kind::Sampled { .. } | Kind::AtLeast => false,
+    };
+    let whole_has_ends = part.is_some_and(|part| profile.has_ends(&part.of));
+    let is_of_model = whole_has_ends || measure.unit != Unit::CYCLES;
+    is_open && is_of_model && !profile.has_ends(&measure.id)
 }
 
 fn add_known(sum: &mut Option<Amount>, amount: Option<Amount>) {

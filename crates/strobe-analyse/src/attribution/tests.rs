@@ -375,3 +375,19 @@ fn the_sum_of_all_is_no_further_open_than_the_total() {
     assert_eq!(busy(other, Amount::default()), other);
     assert_eq!(busy(Amount::exact(100), Amount::default()), Amount::exact(100));
 }
+
+#[test]
+fn what_is_modelled_and_has_no_ends_is_unbounded() {
+    let counted = Measure { unit: Unit::COUNT, ..measure("calls", None) };
+    let certain = Measure { kind: Kind::Exact, ..counted.clone() };
+    let mut profile = Profile::default();
+    profile.leaves.values = vec![column("cycles", vec![5]), column("execute", vec![3])];
+    let [cycles, execute, asleep, _] = &measures()[..] else { panic!("four") };
+    for (measure, expected) in [(&counted, true), (&certain, false), (cycles, false)] {
+        assert_eq!(is_unbounded(&profile, measure), expected, "{}", measure.id);
+    }
+    assert!(!is_unbounded(&profile, execute), "cycles are the same in each model");
+    (profile.leaves.values[0].low, profile.leaves.values[0].high) = (vec![4], vec![6]);
+    assert!(!is_unbounded(&profile, cycles));
+    assert!([execute, asleep].iter().all(|part| is_unbounded(&profile, part)));
+}

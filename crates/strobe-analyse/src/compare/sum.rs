@@ -1,10 +1,9 @@
 //! A sum of a measure's values with what it is at least and at most.
 
-use strobe_model::measurement::{
-    Kind, Measure, Measurement, Profile, Samples, Trust, Unit, Values,
-};
+use strobe_model::measurement::{Kind, Measure, Measurement, Profile, Samples, Trust, Values};
 
 use super::difference::Figure;
+use crate::attribution::is_unbounded;
 use crate::bands::{self, Band};
 use crate::statistics::wilson;
 
@@ -137,20 +136,4 @@ impl Sum {
         }
         Some((all.less(waited), waited))
     }
-}
-
-/// Whether nobody knows how far sums of a measure are off: a model has a part in it and no sample
-/// of it has ends. So it is with how often loops that wait go round, and with what the cycles of a
-/// run are made of where all of them have bounds. Cycles without ends are the same in each model.
-fn is_unbounded(profile: &Profile, measure: &Measure) -> bool {
-    let part = measure.part.as_ref();
-    let is_open = match &measure.kind {
-        Kind::Modelled { .. } => true,
-        // How long the core is idle depends on how long everything else took.
-        Kind::Exact => part.is_some_and(|part| part.idle),
-        Kind::Sampled { .. } | Kind::AtLeast => false,
-    };
-    let whole_has_ends = part.is_some_and(|part| profile.has_ends(&part.of));
-    let is_of_model = whole_has_ends || measure.unit != Unit::CYCLES;
-    is_open && is_of_model && !profile.has_ends(&measure.id)
 }
