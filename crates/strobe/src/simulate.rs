@@ -23,9 +23,10 @@ use crate::gallery::Gallery;
 use crate::host::Again;
 use crate::{ending, host, input, interrupt};
 
-/// Instructions up to which a run that nobody has given an end, and that had none, is done again
-/// for its bounds without being asked: more than fast boards execute in the second for which it
-/// goes on. A firmware that might have ended goes on for longer than anybody asked for.
+/// Instructions up to which every run is done again for its bounds without being asked: more than
+/// fast boards execute in a second. Beyond it, one that nobody has given an end, and that had none,
+/// is longer than anybody asked for; and of one whose pins are recorded three captures would be in
+/// memory.
 const UNASKED: u64 = 400_000_000;
 
 /// What to see of threads.
@@ -147,12 +148,18 @@ impl<'a, H> Outputs<'a, '_, H> {
     }
 }
 
-/// Whether a run is done again in the low and the high model: of one chip, or of those of a rig.
-pub fn wants_others(setup: &Setup, host: &host::Terminal, outcomes: &[simulated::Outcome]) -> bool {
+/// Whether a run with these settings is done again in the low and the high model: of one chip, or
+/// of those of a rig.
+pub fn wants_others(
+    setup: &Setup,
+    settings: &Settings,
+    host: &host::Terminal,
+    outcomes: &[simulated::Outcome],
+) -> bool {
     let ends = outcomes.iter().map(|o| (&o.record.window.end_reason, o.instructions));
     let wanted = match setup.world.bounds {
         Some(from) => from == BoundsFrom::Runs,
-        None => is_as_long_as_asked(ends),
+        None => is_worth_it(ends, settings.record_pins),
     };
     let mut records = outcomes.iter().map(|outcome| &outcome.record);
     let interrupted = |record: &Record| record.window.end_reason == EndReason::Interrupted;
@@ -162,14 +169,14 @@ pub fn wants_others(setup: &Setup, host: &host::Terminal, outcomes: &[simulated:
         && records.any(simulated::extremes::differ)
 }
 
-/// Whether runs that ended so, after so many instructions, are no longer than what was asked for.
-fn is_as_long_as_asked<'a>(ends: impl Iterator<Item = (&'a EndReason, u64)>) -> bool {
+/// Whether runs that ended so, after so many instructions, are done again without being asked.
+fn is_worth_it<'a>(ends: impl Iterator<Item = (&'a EndReason, u64)>, records: bool) -> bool {
     let (mut has_no_end, mut all) = (false, 0u64);
     for (reason, instructions) in ends {
         has_no_end |= *reason == EndReason::DefaultLimit;
         all = all.saturating_add(instructions);
     }
-    !has_no_end || all <= UNASKED
+    all <= UNASKED || !(has_no_end || records)
 }
 
 fn carry_out<H: Host + Send>(
@@ -189,8 +196,8 @@ fn carry_out<H: Host + Send>(
     let galleries = terminal.finish().into_iter().collect();
     let outcome = result.map_err(explain)?;
     let pictures = Gallery::finish(galleries)?;
-    let others =
-        outputs.others.filter(|_| wants_others(setup, &terminal, std::slice::from_ref(&outcome)));
+    let wanted = wants_others(setup, settings, &terminal, std::slice::from_ref(&outcome));
+    let others = outputs.others.filter(|_| wanted);
     let others = others.and_then(|hosts| {
         let (board, likely) = (&choice.board, &outcome.record);
         simulated::extremes::run(firmware, board, settings, likely, hosts, &interrupted)
@@ -210,10 +217,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_long_run_that_nobody_has_given_an_end_is_not_done_again() {
-        let again = |ends: &[(EndReason, u64)]| {
-            is_as_long_as_asked(ends.iter().map(|(reason, instructions)| (reason, *instructions)))
+    fn long_runs_are_done_again_unless_nobody_asked_or_pins_fill_the_memory() {
+        let with = |ends: &[(EndReason, u64)], records: bool| {
+            let ends = ends.iter().map(|(reason, instructions)| (reason, *instructions));
+            is_worth_it(ends, records)
         };
+        let again = |ends: &[(EndReason, u64)]| with(ends, false);
         let long = 100 * UNASKED;
         for asked in [EndReason::Limit, EndReason::Exit { code: 0 }] {
             assert!(again(&[(asked, long)]));
@@ -223,5 +232,7 @@ mod tests {
         // The chips of a rig count together.
         let one = EndReason::OtherChip { chip: "a".to_owned() };
         assert!(!again(&[(EndReason::DefaultLimit, UNASKED), (one, 1)]));
+        assert!(with(&[(EndReason::Limit, UNASKED)], true));
+        assert!(!with(&[(EndReason::Limit, long)], true));
     }
 }

@@ -118,10 +118,10 @@ fn enclose(likely: &mut Benched, others: Option<&[Benched; 2]>) {
     }
 }
 
-const LEFT_CARRIED: &str =
-    "Not every call came to its end with the least and with the most of each wait: bounds are \
-     carried along with one call there, and where code waits for something that is not recognised, \
-     a figure can lie outside of them.";
+const LEFT_CARRIED: &str = "Not every call came to its end with the least and the most of each \
+                            wait: bounds are carried along with one call there, and where code \
+                            waits for something that is not recognised, a figure can lie outside \
+                            of them.";
 
 /// A row's own name.
 fn label(name: &str, input: Option<u32>) -> String {

@@ -73,8 +73,8 @@ pub struct World {
     /// Where the bounds of modelled figures are from: `runs`, two further runs with the least and
     /// the most of each wait, side by side behind the first; or `carried`, worked out beside the
     /// one run, which takes no time but is not sure where code waits for something. By default
-    /// runs; carried where somebody types, and where a firmware without an end given goes on
-    /// beyond 400 million instructions.
+    /// runs; carried where somebody types, and beyond 400 million instructions of a firmware that
+    /// was given no end and of recorded pins.
     #[arg(long, value_name = "FROM", value_enum)]
     pub(super) bounds: Option<BoundsFrom>,
     /// Do not show what the firmware prints.
