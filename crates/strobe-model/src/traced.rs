@@ -272,6 +272,10 @@ pub struct Sampling {
     /// Samples that were lost; absent where none were taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Loss>,
+    /// Stretches without a sample in which other packets have times, the longest of them in their
+    /// order: from and to, in core cycles. Sampling was off there, or lost without a sign.
+    #[serde(skip)]
+    pub pauses: Vec<(u64, u64)>,
 }
 
 /// How many samples there should have been.
