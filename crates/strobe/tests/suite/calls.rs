@@ -119,8 +119,8 @@ fn calls_that_a_jump_ends_go_on_until_that_returns() {
     assert!(!notes.contains("other: "), "{notes}");
 }
 
-/// main: movs r0, #4; bl even; b . even: subs r0, #1; bmi out; b odd; out: bx lr; nop. odd: subs r0,
-/// #1; bmi out; b even; out: bx lr.
+/// main: movs r0, #4; bl even; b . even: subs r0, #1; bmi out; b odd; out: bx lr; nop. odd: subs
+/// r0, #1; bmi out; b even; out: bx lr.
 #[test]
 fn functions_that_jump_to_one_another_are_one_call() {
     let code = [
