@@ -170,6 +170,9 @@ pub struct Recording {
     /// Host time from the beginning to the last byte, in nanoseconds; a simulated board's own
     /// time.
     pub nanoseconds: u64,
+    /// The same to the first bytes.
+    #[serde(skip)]
+    pub first_nanoseconds: u64,
     /// What happened on the host's side: gaps, losses of the probe, missing ends; with how often.
     pub notes: Vec<(String, u64)>,
     /// The bytes came as fast as they could be read, from a file: host time is not the target's.

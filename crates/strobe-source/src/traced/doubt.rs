@@ -24,6 +24,8 @@ const INVENTED: u64 = 4;
 
 /// The target's own clock, by which samples are due.
 pub(super) const STAMPS: &str = "local timestamps";
+/// The host's, where nothing better is there.
+pub(super) const HOST: &str = "the host's clock";
 
 /// Samples that the ends of a part may have more than are due in it: one at each.
 const AT_ENDS: u64 = 2;

@@ -57,6 +57,8 @@ pub struct Session {
     notes: Notes,
     /// Host time of the last bytes since the recording began, in microseconds.
     host_us: u64,
+    /// That of the first bytes, once there are any.
+    first_us: Option<u64>,
     /// Set where reading what was recorded is to end.
     stop: Arc<AtomicBool>,
 }
@@ -159,6 +161,7 @@ impl Session {
             events: Sinks { accumulator, settings, keep: false, tracks: None, ports, failed: None },
             notes: Notes::default(),
             host_us: 0,
+            first_us: None,
             stop: Arc::default(),
         }
     }
@@ -197,6 +200,9 @@ impl Session {
     /// # Errors
     /// If the sink of a port takes no more.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if !bytes.is_empty() {
+            self.first_us.get_or_insert(self.host_us);
+        }
         self.intake.push(bytes, &mut self.events);
         self.events.check()
     }
@@ -275,6 +281,7 @@ impl Session {
         }
         if let Some(recording) = &mut settings.recording {
             recording.nanoseconds = self.host_us.saturating_mul(1000);
+            recording.first_nanoseconds = self.first_us.unwrap_or(0).saturating_mul(1000);
             recording.notes = self.notes.0.clone();
         } else {
             let notes = self.notes.0.iter();
