@@ -170,7 +170,7 @@ pub struct Recording {
     /// Host time from the beginning to the last byte, in nanoseconds; a simulated board's own
     /// time.
     pub nanoseconds: u64,
-    /// The same to the first bytes.
+    /// The same to the first byte, at most.
     #[serde(skip)]
     pub first_nanoseconds: u64,
     /// What happened on the host's side: gaps, losses of the probe, missing ends; with how often.
