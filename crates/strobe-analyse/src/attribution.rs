@@ -15,12 +15,14 @@ mod tree;
 
 use std::ops::AddAssign;
 
-use strobe_model::measurement::{Profile, Samples, Values};
+use strobe_model::measurement::{Kind, Measure, Measurement, Profile, Samples, Unit, Values};
 
 pub use only::{named, only};
 pub use restrict::restricted;
 pub use rows::{By, Flat, Row, Spot, rows};
 pub use tree::{Node, NodeSum, Place, Tree, tree};
+
+use crate::bands;
 
 /// A value with its ends; the three are the same where it is exact. They are added up each by
 /// itself, because what one place has less another may have more: bounds are those of the sum
@@ -112,6 +114,37 @@ impl Sums {
             add_known(sum, *value);
         }
     }
+}
+
+/// What is not idle of everything, no further open than the measure's own total leaves it: what one
+/// place has more in a model, another one, which waits, has less. A total of something else bounds
+/// nothing, nor does one of which the idle part has bounds that nobody knows.
+pub fn busy_of_all(of: &Measurement, measure: &Measure, all: &Sums) -> Amount {
+    let (busy, idle) = (all.busy().ordered(), all.idle.ordered());
+    let is_open = !busy.is_exact() && (idle.value == 0 || !idle.is_exact());
+    let ends = bands::ends_of_total(of, measure, all.all.value).filter(|_| is_open);
+    let Some((low, high)) = ends else { return all.busy() };
+    Amount {
+        low: busy.low.max(low.saturating_sub(idle.high)).min(busy.value),
+        value: busy.value,
+        high: busy.high.min(high.saturating_sub(idle.low)).max(busy.value),
+    }
+}
+
+/// Whether nobody knows how far sums of a measure are off: a model has a part in it and no sample
+/// of it has ends. So it is with how often loops that wait go round, and with what the cycles of a
+/// run are made of where all of them have bounds. Cycles without ends are the same in each model.
+pub fn is_unbounded(profile: &Profile, measure: &Measure) -> bool {
+    let part = measure.part.as_ref();
+    let is_open = match &measure.kind {
+        Kind::Modelled { .. } => true,
+        // How long the core is idle depends on how long everything else took.
+        Kind::Exact => part.is_some_and(|part| part.idle),
+        Kind::Sampled { .. } | Kind::AtLeast => false,
+    };
+    let whole_has_ends = part.is_some_and(|part| profile.has_ends(&part.of));
+    let is_of_model = whole_has_ends || measure.unit != Unit::CYCLES;
+    is_open && is_of_model && !profile.has_ends(&measure.id)
 }
 
 fn add_known(sum: &mut Option<Amount>, amount: Option<Amount>) {

@@ -14,7 +14,8 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use strobe_model::measurement::{
-    Cell, CellKind, Column, Content, Measurement, Number, Quantity, Section, Table, Trust, Unit,
+    Cell, CellKind, Column, Content, Distributions, Measurement, Number, Profile, Quantity,
+    Section, Table, Trust, Unit,
 };
 
 use crate::evidence;
@@ -34,8 +35,10 @@ pub fn enclose(likely: &mut Measurement, others: [&Measurement; 2], why: &str) {
         quantity(&mut total.quantity, others.map(|m| m.total(&total.id)), why);
     }
     for section in &mut likely.sections {
-        let [Some(low), Some(high)] = others.map(|m| m.section(&section.id)) else { continue };
-        enclose_section(section, [low, high], why);
+        let found = others.map(|m| m.section(&section.id));
+        if found.iter().any(Option::is_some) {
+            enclose_section(section, found, why);
+        }
     }
     for part in &mut likely.parts {
         let [Some(low), Some(high)] = others.map(|m| m.part(&part.name)) else { continue };
@@ -44,22 +47,50 @@ pub fn enclose(likely: &mut Measurement, others: [&Measurement; 2], why: &str) {
     evidence::follow_causes(likely);
 }
 
-fn enclose_section(section: &mut Section, [low, high]: [&Section; 2], why: &str) {
-    match (&mut section.content, &low.content, &high.content) {
-        (Content::Profile(own), Content::Profile(low), Content::Profile(high)) => {
-            places::enclose(own, [low, high], why);
+/// A run in which nothing was measured (a window that never began) lacks sections: no code ran
+/// there, and of what happens one by one it bounds nothing.
+fn enclose_section(section: &mut Section, others: [Option<&Section>; 2], why: &str) {
+    let [low, high] = others.map(|other| other.map(|section| &section.content));
+    match &mut section.content {
+        Content::Profile(own) => {
+            let nothing = Profile::default();
+            if let (Some(low), Some(high)) = (places_of(low, &nothing), places_of(high, &nothing)) {
+                places::enclose(own, [low, high], why);
+            }
         }
-        (
-            Content::Distributions(own),
-            Content::Distributions(low),
-            Content::Distributions(high),
-        ) => {
-            spreads::enclose(own, [low, high], why);
+        Content::Distributions(own) => {
+            let nothing = Distributions::default();
+            if let (Some(low), Some(high)) = (each_of(low, &nothing), each_of(high, &nothing)) {
+                spreads::enclose(own, [low, high], why);
+            }
         }
-        (Content::Table(own), Content::Table(low), Content::Table(high)) => {
-            table(own, [low, high]);
+        Content::Table(own) => {
+            if let (Some(Content::Table(low)), Some(Content::Table(high))) = (low, high) {
+                table(own, [low, high]);
+            }
         }
-        _ => {}
+        Content::Timeline(_) | Content::Text(_) => {}
+    }
+}
+
+/// The profile of a section, which may be missing.
+fn places_of<'a>(content: Option<&'a Content>, nothing: &'a Profile) -> Option<&'a Profile> {
+    match content {
+        Some(Content::Profile(profile)) => Some(&**profile),
+        Some(_) => None,
+        None => Some(nothing),
+    }
+}
+
+/// The distributions of a section, which may be missing.
+fn each_of<'a>(
+    content: Option<&'a Content>,
+    nothing: &'a Distributions,
+) -> Option<&'a Distributions> {
+    match content {
+        Some(Content::Distributions(all)) => Some(all),
+        Some(_) => None,
+        None => Some(nothing),
     }
 }
 

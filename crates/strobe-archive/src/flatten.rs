@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use strobe_analyse::attribution::{Amount, By, Flat, Spot, rows};
+use strobe_analyse::attribution::{Amount, By, Flat, Spot, is_unbounded, rows};
 use strobe_analyse::naming::{behind_address, placeless, what};
 use strobe_model::measurement::{
     Cell, Column, Content, Distribution, Kind, Measurement, Number, Profile, Quantity, Spread,
@@ -109,13 +109,17 @@ fn of_profile(section: &str, profile: &Profile, all: &mut Vec<Figure>) {
     for measure in &profile.measures {
         let Some(flat) = rows(profile, &measure.id, &By::Function) else { continue };
         let whole = u64::try_from(flat.total.all.value).unwrap_or(0);
+        let open = is_unbounded(profile, measure);
         for row in &flat.rows {
             let item = match row.spot {
                 Spot::Nowhere(_) => format!("({})", row.name.trim_matches(['(', ')'])),
                 _ => row.name.clone(),
             };
             let figure = |name: String, amount: Amount| {
-                let trust = trust(&measure.kind, &flat, amount, whole);
+                let trust = match open && amount.value != 0 {
+                    true => about(amount.value),
+                    false => trust(&measure.kind, &flat, amount, whole),
+                };
                 let value = Some(Number::Integer(amount.value));
                 of_trust(section, Some(&item), &name, &measure.unit.0, value, &trust)
             };
@@ -131,6 +135,12 @@ fn of_profile(section: &str, profile: &Profile, all: &mut Vec<Figure>) {
             }
         }
     }
+}
+
+/// The trust of a figure of a model of which no bounds are known.
+fn about(value: i64) -> Trust {
+    let value = Number::Integer(value);
+    Trust::Modelled { low: value, high: value, why: None }
 }
 
 fn trust(kind: &Kind, flat: &Flat, amount: Amount, whole: u64) -> Trust {

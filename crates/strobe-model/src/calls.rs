@@ -9,7 +9,8 @@ pub struct FunctionCalls {
     /// The function.
     pub name: String,
     /// Cycles of each whole call with its callees, without handlers and other threads. A call from
-    /// within a call of the same function is part of the outermost one.
+    /// within a call of the same function is part of the outermost one. A function that it jumps
+    /// on to, and that returns in its place, is a callee.
     pub with_callees: Spread,
     /// Of these, in the function itself.
     pub alone: Spread,
@@ -19,7 +20,7 @@ pub struct FunctionCalls {
     pub worst: Option<WorstCall>,
     /// Calls from within a call of the same function.
     pub nested: u64,
-    /// Calls that ended in a jump to another function, which returned in their place.
+    /// Calls that ended in a jump to another function, which returns in their place.
     pub tails: u64,
     /// Calls that were under way when measuring began or ended.
     pub parts: u64,

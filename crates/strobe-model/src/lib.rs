@@ -31,6 +31,7 @@ pub mod spelling;
 mod trace_settings;
 mod traced;
 mod tree;
+pub mod visible;
 mod waits;
 
 pub use allocations::*;

@@ -170,6 +170,9 @@ pub struct Recording {
     /// Host time from the beginning to the last byte, in nanoseconds; a simulated board's own
     /// time.
     pub nanoseconds: u64,
+    /// The same to the first byte, at most.
+    #[serde(skip)]
+    pub first_nanoseconds: u64,
     /// What happened on the host's side: gaps, losses of the probe, missing ends; with how often.
     pub notes: Vec<(String, u64)>,
     /// The bytes came as fast as they could be read, from a file: host time is not the target's.
@@ -272,6 +275,10 @@ pub struct Sampling {
     /// Samples that were lost; absent where none were taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Loss>,
+    /// Stretches without a sample in which other packets have times, the longest of them in their
+    /// order: from and to, in core cycles. Sampling was off there, or lost without a sign.
+    #[serde(skip)]
+    pub pauses: Vec<(u64, u64)>,
 }
 
 /// How many samples there should have been.

@@ -7,22 +7,9 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use crate::paint::Paint;
+pub use strobe_model::visible::is_obeyed;
 
-/// Whether a terminal would obey this character, or show what follows it in another order.
-///
-/// Those are the controls C0 and C1 with DEL (ECMA-48), line and paragraph separators, and the
-/// marks, embeddings, overrides and isolates of the bidirectional algorithm (UAX #9, section 2).
-#[must_use]
-pub fn is_obeyed(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{61c}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}')
-}
+use crate::paint::Paint;
 
 /// The text with everything visible but newlines and tabs: messages of several lines.
 #[must_use]

@@ -13,6 +13,7 @@ mod accumulator;
 mod channels;
 mod doubt;
 mod exceptions;
+mod gaps;
 mod intake;
 mod kinds;
 mod kit;

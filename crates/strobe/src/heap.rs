@@ -8,10 +8,11 @@ use strobe_memory::size::{Layers, heap_by_layer};
 use strobe_model::measurement::{Balance, Measurement};
 use strobe_report::text::Selection;
 use strobe_source::simulated::extremes::CARRIED;
-use strobe_source::simulated::{Allocators, HeapSampling, HeapSettings, Heaps, Quiet};
+use strobe_source::simulated::{Allocators, HeapSampling, HeapSettings, Heaps};
 use strobe_symbols::Firmware;
 
 use crate::files::{self, Kind};
+use crate::host::Again;
 use crate::log::Logged;
 use crate::output::Wanted;
 use crate::report::{self, detect};
@@ -177,7 +178,7 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let rig = Rig::load(path, args.chip.as_deref(), &args.load, &args.setup)?;
     let layers = args.layers()?;
     let asked = simulate::heap_settings(&args.setup, args.wanted()?, args.marks())?;
-    let mut ran = rig.simulate::<Quiet>(&args.setup, &asked, None, None)?;
+    let mut ran = rig.simulate::<Again>(&args.setup, &asked, None, None)?;
     simulate::never_reached(&mut ran[rig.chosen].record, &args.setup);
     let mut measurement = rig.measurement(&ran);
     for (part, i) in measurement.parts.iter_mut().zip(rig.reported()) {

@@ -38,15 +38,7 @@ pub struct Terminal<'a> {
 impl<'a> Terminal<'a> {
     /// A host; `quiet` drops the firmware's output, except what goes to the ports.
     pub fn new(quiet: bool, ports: Vec<HostPort>, plugs: Vec<HostPlug>) -> Self {
-        let bar = if io::stderr().is_terminal() {
-            ProgressBar::new_spinner()
-        } else {
-            ProgressBar::hidden()
-        };
-        bar.set_style(
-            ProgressStyle::with_template("{spinner} {msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-        );
+        let bar = spinner();
         let (started, shows_serial) = (Instant::now(), !quiet);
         let (gallery, recorder, trace) = (None, None, None);
         let (serial, has_read) = (BTreeMap::new(), Arc::default());
@@ -180,6 +172,52 @@ impl Host for Terminal<'_> {
             self.bar.set_message(progress_line(progress, elapsed));
             self.bar.tick();
         }
+    }
+}
+
+/// A line that shows how far something is, if standard error is a terminal.
+fn spinner() -> ProgressBar {
+    let bar =
+        if io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+    bar.set_style(
+        ProgressStyle::with_template("{spinner} {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+    );
+    bar
+}
+
+/// The host of a run that is done again for the bounds of the first: nothing of it is shown but how
+/// far it is.
+pub struct Again {
+    bar: ProgressBar,
+    started: Option<Instant>,
+}
+
+impl Again {
+    /// Of the low model, in which a run to a time has more to do and shows how far it is, and of
+    /// the high one.
+    pub fn pair() -> [Again; 2] {
+        [spinner(), ProgressBar::hidden()].map(|bar| Again { bar, started: None })
+    }
+}
+
+impl Host for Again {
+    fn console(&mut self) -> Box<dyn Console> {
+        Box::new(())
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        let elapsed = self.started.get_or_insert_with(Instant::now).elapsed();
+        if elapsed > Duration::from_secs(1) {
+            self.bar.set_message(format!("again for bounds: {}", progress_line(progress, elapsed)));
+            self.bar.tick();
+        }
+    }
+}
+
+impl Drop for Again {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }
 

@@ -8,8 +8,9 @@ use strobe_decode::capture::{Capture, Drift, Recording, Tick};
 use strobe_model::measurement::{Ended, Fact, Measurement};
 use strobe_model::{EndReason, Record};
 use strobe_sim::semihost::Console;
-use strobe_source::simulated::{Beginning, Host, Moment, Recorder, core_timing, ended};
+use strobe_source::simulated::{Beginning, Host, Moment, Progress, Recorder, core_timing, ended};
 
+use crate::host::Again;
 use crate::rig::{self, Rig};
 use crate::simulate::PathFor;
 use crate::{board, capture, exit, files, input, interrupt, simulate};
@@ -138,12 +139,12 @@ fn simulate(source: &Source) -> anyhow::Result<Opened> {
 
 /// Who records the pins in the low and in the high model.
 fn others(board: &str, source: &Source) -> [Alone; 2] {
-    [(), ()].map(|()| Alone(Pins::new(board, source.max_edges)))
+    Again::pair().map(|again| Alone { pins: Pins::new(board, source.max_edges), again })
 }
 
 /// The captures of both, if both have one.
 fn both(others: [Alone; 2]) -> Option<[Capture; 2]> {
-    let [low, high] = others.map(|one| one.0.capture);
+    let [low, high] = others.map(|one| one.pins.capture);
     low.zip(high).map(<[Capture; 2]>::from)
 }
 
@@ -217,7 +218,10 @@ struct Pins {
 }
 
 /// A board whose pins are recorded, and of which nothing else is seen.
-struct Alone(Pins);
+struct Alone {
+    pins: Pins,
+    again: Again,
+}
 
 impl Host for Alone {
     fn console(&mut self) -> Box<dyn Console> {
@@ -225,7 +229,11 @@ impl Host for Alone {
     }
 
     fn recorder(&mut self) -> Option<&mut dyn Recorder> {
-        Some(&mut self.0)
+        Some(&mut self.pins)
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        self.again.progress(progress);
     }
 }
 

@@ -9,9 +9,7 @@ use std::path::Path;
 
 use strobe_model::{EndReason, Record, Warning};
 use strobe_source::simulated::trace;
-use strobe_source::simulated::{
-    self, HeapSettings, Host, Quiet, Recorder, Settings, TimelineSettings,
-};
+use strobe_source::simulated::{self, HeapSettings, Host, Recorder, Settings, TimelineSettings};
 use strobe_symbols::Firmware;
 
 pub use self::options::{Options, PathFor, Setup};
@@ -22,11 +20,14 @@ use self::world::BoundsFrom;
 pub use self::world::World;
 use crate::board::Choice;
 use crate::gallery::Gallery;
+use crate::host::Again;
 use crate::{ending, host, input, interrupt};
 
-/// Instructions up to which a run is done again for its bounds without being asked: a second or
-/// two, and more than fast boards execute in the second for which a run without an end goes on.
-const SHORT: u64 = 400_000_000;
+/// Instructions up to which every run is done again for its bounds without being asked: more than
+/// fast boards execute in a second. Beyond it, one that nobody has given an end, and that had none,
+/// is longer than anybody asked for; and of one whose pins are recorded three captures would be in
+/// memory.
+const UNASKED: u64 = 400_000_000;
 
 /// What to see of threads.
 #[derive(Default)]
@@ -62,8 +63,8 @@ pub fn simulate_with_heap(
     trace: Option<&mut dyn trace::Pin>,
 ) -> anyhow::Result<Finished> {
     let settings = Settings { heap, ..settings(options, threads)? };
-    let mut quiet = [Quiet, Quiet];
-    let outputs = Outputs { recorder: None, trace, others: Some(&mut quiet) };
+    let mut again = Again::pair();
+    let outputs = Outputs { recorder: None, trace, others: Some(&mut again) };
     let mut done = carry_out(path, firmware, choice, &options.setup, &settings, outputs)?;
     never_reached(&mut done.record, &options.setup);
     Ok(done)
@@ -79,8 +80,8 @@ pub fn whole(
 ) -> anyhow::Result<Finished> {
     let Threads { only, apart, timeline } = threads;
     let settings = Settings { timeline, only, apart, ..common_settings(setup)? };
-    let mut quiet = [Quiet, Quiet];
-    let outputs = Outputs { others: Some(&mut quiet), ..Outputs::of(None, None) };
+    let mut again = Again::pair();
+    let outputs = Outputs { others: Some(&mut again), ..Outputs::of(None, None) };
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
@@ -94,7 +95,7 @@ pub fn stacks(
     setup: &Setup,
 ) -> anyhow::Result<Finished> {
     let settings = common_settings(setup)?;
-    let outputs = Outputs::<Quiet>::of(None, None);
+    let outputs = Outputs::<Again>::of(None, None);
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
@@ -110,7 +111,7 @@ pub fn heap(
     marks: (Option<String>, Option<String>),
 ) -> anyhow::Result<Finished> {
     let settings = heap_settings(setup, wanted, marks)?;
-    let outputs = Outputs::<Quiet>::of(None, None);
+    let outputs = Outputs::<Again>::of(None, None);
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
@@ -147,12 +148,18 @@ impl<'a, H> Outputs<'a, '_, H> {
     }
 }
 
-/// Whether a run is done again in the low and the high model: of one chip, or of those of a rig.
-pub fn wants_others(setup: &Setup, host: &host::Terminal, outcomes: &[simulated::Outcome]) -> bool {
-    let instructions = outcomes.iter().map(|outcome| outcome.instructions);
+/// Whether a run with these settings is done again in the low and the high model: of one chip, or
+/// of those of a rig.
+pub fn wants_others(
+    setup: &Setup,
+    settings: &Settings,
+    host: &host::Terminal,
+    outcomes: &[simulated::Outcome],
+) -> bool {
+    let ends = outcomes.iter().map(|o| (&o.record.window.end_reason, o.instructions));
     let wanted = match setup.world.bounds {
         Some(from) => from == BoundsFrom::Runs,
-        None => instructions.sum::<u64>() <= SHORT,
+        None => is_worth_it(ends, settings.record_pins),
     };
     let mut records = outcomes.iter().map(|outcome| &outcome.record);
     let interrupted = |record: &Record| record.window.end_reason == EndReason::Interrupted;
@@ -160,6 +167,16 @@ pub fn wants_others(setup: &Setup, host: &host::Terminal, outcomes: &[simulated:
         && host.is_repeatable()
         && !records.clone().any(interrupted)
         && records.any(simulated::extremes::differ)
+}
+
+/// Whether runs that ended so, after so many instructions, are done again without being asked.
+fn is_worth_it<'a>(ends: impl Iterator<Item = (&'a EndReason, u64)>, records: bool) -> bool {
+    let (mut has_no_end, mut all) = (false, 0u64);
+    for (reason, instructions) in ends {
+        has_no_end |= *reason == EndReason::DefaultLimit;
+        all = all.saturating_add(instructions);
+    }
+    all <= UNASKED || !(has_no_end || records)
 }
 
 fn carry_out<H: Host + Send>(
@@ -179,8 +196,8 @@ fn carry_out<H: Host + Send>(
     let galleries = terminal.finish().into_iter().collect();
     let outcome = result.map_err(explain)?;
     let pictures = Gallery::finish(galleries)?;
-    let others =
-        outputs.others.filter(|_| wants_others(setup, &terminal, std::slice::from_ref(&outcome)));
+    let wanted = wants_others(setup, settings, &terminal, std::slice::from_ref(&outcome));
+    let others = outputs.others.filter(|_| wanted);
     let others = others.and_then(|hosts| {
         let (board, likely) = (&choice.board, &outcome.record);
         simulated::extremes::run(firmware, board, settings, likely, hosts, &interrupted)
@@ -193,4 +210,29 @@ fn carry_out<H: Host + Send>(
     }
     let simulated::Outcome { flash, stacks, heaps, .. } = outcome;
     Ok(Finished { record, others, flash, stacks, heaps })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_runs_are_done_again_unless_nobody_asked_or_pins_fill_the_memory() {
+        let with = |ends: &[(EndReason, u64)], records: bool| {
+            let ends = ends.iter().map(|(reason, instructions)| (reason, *instructions));
+            is_worth_it(ends, records)
+        };
+        let again = |ends: &[(EndReason, u64)]| with(ends, false);
+        let long = 100 * UNASKED;
+        for asked in [EndReason::Limit, EndReason::Exit { code: 0 }] {
+            assert!(again(&[(asked, long)]));
+        }
+        assert!(again(&[(EndReason::DefaultLimit, UNASKED)]));
+        assert!(!again(&[(EndReason::DefaultLimit, long)]));
+        // The chips of a rig count together.
+        let one = EndReason::OtherChip { chip: "a".to_owned() };
+        assert!(!again(&[(EndReason::DefaultLimit, UNASKED), (one, 1)]));
+        assert!(with(&[(EndReason::Limit, UNASKED)], true));
+        assert!(!with(&[(EndReason::Limit, long)], true));
+    }
 }

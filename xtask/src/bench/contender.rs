@@ -128,6 +128,8 @@ impl Contender {
             How::StrobeRun { strobe, out } => {
                 let mut command = Command::new(strobe);
                 command.args(["run", "--quiet", "--board", core.board(), "--format", "json"]);
+                // One run, as the others make one.
+                command.args(["--bounds", "carried"]);
                 command.arg("--output").arg(out).arg(elf);
                 command
             }

@@ -352,3 +352,43 @@ fn a_measurement_of_one_thread_has_its_totals() {
     assert_eq!(values, [(110, 100, 10), (5, 0, 5)]);
     assert!(restricted(&whole, "nobody").is_none());
 }
+
+/// What places may have more and less adds up to more than the whole may: what one has more, one
+/// that waits has less.
+#[test]
+fn the_sum_of_all_is_no_further_open_than_the_total() {
+    let window = Window::untimed("a test", Ended::default());
+    let mut of = Measurement::new(Subject::default(), Instrument::default(), window);
+    let total = Bounds { low: 99, likely: 100, high: 102 };
+    of.push_total("cycles", "cycles", Quantity::modelled(total, Unit::CYCLES, None));
+    let cycles = measure("cycles", None);
+    let amount = |low: i64, value: i64, high: i64| Amount { low, value, high };
+    let sums = |all: Amount, idle: Amount| Sums { all, idle, ..Sums::default() };
+    let busy = |all: Amount, idle: Amount| busy_of_all(&of, &cycles, &sums(all, idle));
+    let wide = amount(80, 100, 130);
+    assert_eq!(busy(wide, Amount::default()), amount(99, 100, 102));
+    // Sleep takes up what work leaves: its bounds are known, or they are not.
+    assert_eq!(busy(wide, amount(58, 60, 61)), amount(38, 40, 44));
+    assert_eq!(busy(wide, Amount::exact(60)), wide.less(Amount::exact(60)));
+    // Another sum is not that total, and what is exact stays so.
+    let other = amount(80, 90, 130);
+    assert_eq!(busy(other, Amount::default()), other);
+    assert_eq!(busy(Amount::exact(100), Amount::default()), Amount::exact(100));
+}
+
+#[test]
+fn what_is_modelled_and_has_no_ends_is_unbounded() {
+    let counted = Measure { unit: Unit::COUNT, ..measure("calls", None) };
+    let certain = Measure { kind: Kind::Exact, ..counted.clone() };
+    let mut profile = Profile::default();
+    profile.leaves.values = vec![column("cycles", vec![5]), column("execute", vec![3])];
+    let all = measures();
+    let (cycles, execute, asleep) = (&all[0], &all[1], &all[2]);
+    for (measure, expected) in [(&counted, true), (&certain, false), (cycles, false)] {
+        assert_eq!(is_unbounded(&profile, measure), expected, "{}", measure.id);
+    }
+    assert!(!is_unbounded(&profile, execute), "cycles are the same in each model");
+    (profile.leaves.values[0].low, profile.leaves.values[0].high) = (vec![4], vec![6]);
+    assert!(!is_unbounded(&profile, cycles));
+    assert!([execute, asleep].iter().all(|part| is_unbounded(&profile, part)));
+}

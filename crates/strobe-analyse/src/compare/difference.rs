@@ -50,6 +50,16 @@ impl Figure {
         Figure { value: Some(value.into()), trust: Trust::Exact }
     }
 
+    /// A figure of a model of which no bounds are known: they are those of the figure itself.
+    pub(super) fn about(value: Number, why: Option<String>) -> Figure {
+        Figure { value: Some(value), trust: Trust::Modelled { low: value, high: value, why } }
+    }
+
+    /// Whether it is one.
+    pub(super) fn is_about(&self) -> bool {
+        has_no_bounds(&self.trust)
+    }
+
     /// The figure of a cell; nothing where it has none.
     pub(super) fn of(cell: &Cell) -> Option<Figure> {
         match cell {
@@ -180,9 +190,14 @@ fn ends_of([first, rest @ ..]: [Number; 3]) -> (Number, Number) {
     })
 }
 
+/// Whether nobody knows how far a model's figure is off.
+fn has_no_bounds(trust: &Trust) -> bool {
+    matches!(trust, Trust::Modelled { low, high, .. } if low == high)
+}
+
 /// Between two ends, for the reasons of both sides.
 fn bounded(value: Number, (low, high): (Number, Number), sides: [&Trust; 2]) -> Figure {
-    if low == high {
+    if low == high && !sides.into_iter().any(has_no_bounds) {
         return Figure::exact(value);
     }
     let is_measured = |trust: &&Trust| matches!(trust, Trust::Exact | Trust::Resolution { .. });

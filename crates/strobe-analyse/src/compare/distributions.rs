@@ -126,7 +126,10 @@ fn figure(d: &Distribution, of: impl Fn(&Spread) -> Option<Number>) -> Option<Fi
         (Some((low, high)), _) => {
             let low = if low <= value { low } else { value };
             let high = if high >= value { high } else { value };
-            Trust::Modelled { low, high, why: d.why.clone() }
+            match low == high {
+                true => Trust::Exact,
+                false => Trust::Modelled { low, high, why: d.why.clone() },
+            }
         }
         (None, Some(off @ 1..)) => {
             let off = off as f64;
@@ -134,6 +137,8 @@ fn figure(d: &Distribution, of: impl Fn(&Spread) -> Option<Number>) -> Option<Fi
             let high = Number::from(value.as_f64() + off);
             Trust::Resolution { low, high }
         }
+        // A reason without bounds: nobody knows them.
+        (None, _) if d.why.is_some() => return Some(Figure::about(value, d.why.clone())),
         (None, _) => Trust::Exact,
     };
     Some(Figure { value: Some(value), trust })

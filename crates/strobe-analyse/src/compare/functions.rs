@@ -325,13 +325,22 @@ fn three_columns(id: &str, unit: &Unit, worth: Option<u8>) -> [Column; 3] {
 
 /// Calls of both, their difference, and what each takes by itself.
 fn calls(sides: &[Side; 2], row: &Row) -> Vec<Cell> {
-    let of = |side: &Side, at: Option<usize>| at.map_or(0, |at| side.groups[at].calls);
+    let of = |side: &Side, at: Option<usize>| {
+        let called = at.map_or(Sum::default(), |at| side.groups[at].called);
+        called.times(side.profile, "calls")
+    };
     let calls = [of(&sides[0], row.matched.a), of(&sides[1], row.matched.b)];
-    let mut cells: Vec<Cell> = three_of(calls.map(Figure::exact)).into();
-    let each = row.own.into_iter().zip(calls).map(|(own, calls)| {
-        let is_known = calls > 0;
-        Cell::from(is_known.then(|| own as f64 / calls as f64))
+    let each = [0, 1].map(|side: usize| {
+        let n = row.calls[side];
+        let likely = (n > 0).then(|| row.own[side] as f64 / n as f64);
+        match likely {
+            Some(likely) if calls[side].is_about() => {
+                Cell::from(&Figure::about(likely.into(), None))
+            }
+            likely => Cell::from(likely),
+        }
     });
+    let mut cells: Vec<Cell> = three_of(calls).into();
     cells.extend(each);
     cells
 }
@@ -422,7 +431,7 @@ fn whole(
     };
     let sum = all(&measure.id);
     let Some(band) = band.filter(|_| bands::is_work(measure)) else {
-        return Some(sum.figure(&measure.kind, sum.value));
+        return Some(sum.within_total(of, measure).all_of(profile, measure));
     };
     let mut idle = Sum::default();
     let parts = profile.parts(&measure.id).filter(|(_, part)| part.idle);

@@ -31,6 +31,8 @@ pub(super) struct Group {
     pub(super) own: Sum,
     pub(super) inclusive: Sum,
     pub(super) calls: i64,
+    /// The same with its ends.
+    pub(super) called: Sum,
     pub(super) executions: i64,
     /// Parts of what it has by itself, without those that are idle.
     pub(super) parts: BTreeMap<String, i64>,
@@ -44,8 +46,8 @@ pub(super) struct Instruction {
     /// The instruction without what depends on where the linker put things.
     pub(super) token: String,
     /// What the measure has at it, and how often it ran.
-    pub(super) taken: i64,
-    pub(super) executions: i64,
+    pub(super) taken: Sum,
+    pub(super) executions: Sum,
 }
 
 /// One side's profile by function.
@@ -100,8 +102,9 @@ impl<'m> Side<'m> {
         side.add_up(measure);
         side.whole = side.idle;
         side.groups.iter().for_each(|group| side.whole.add(group.own));
-        if let Some(band) = band.filter(|_| bands::is_work(measure)) {
-            side.widen(band, measurement, measure);
+        match band.filter(|_| bands::is_work(measure)) {
+            Some(band) => side.widen(band, measurement, measure),
+            None => side.whole = side.whole.within_total(measurement, measure),
         }
         side.find_places();
         side.read_code(measurement, measure);
@@ -169,8 +172,10 @@ impl<'m> Side<'m> {
             let chain = chain(profile, *at);
             let innermost = self.at(chain.first().copied()).or_else(|| self.nowhere());
             if let (Some(calls), Some(group)) = (calls, innermost) {
-                let n = calls.values.get(sample).copied().unwrap_or(0);
-                self.groups[group].calls = self.groups[group].calls.saturating_add(n);
+                let called = Sum::of_sample(calls, sample).unwrap_or_default();
+                let group = &mut self.groups[group];
+                group.calls = group.calls.saturating_add(called.value);
+                group.called.add(called);
             }
             if !by_location && profile.chains.of(&measure.id).is_some() {
                 self.own(&profile.chains, measure, &parts, (sample, chain.first().copied()));
@@ -275,7 +280,7 @@ impl<'m> Side<'m> {
         for (address, text) in addresses.cells.iter().zip(&texts.cells) {
             let (Cell::Address(address), Some(text)) = (address, text.text()) else { continue };
             let Some((_, group)) = starts.range(..=address.0).next_back() else { continue };
-            let (taken, executions) = taken.get(&address.0).copied().unwrap_or((0, 0));
+            let (taken, executions) = taken.get(&address.0).copied().unwrap_or_default();
             self.groups[*group].code.push(Instruction {
                 address: address.0,
                 text: text.to_owned(),
@@ -288,19 +293,19 @@ impl<'m> Side<'m> {
 }
 
 /// What a measure has at each address, and how often the instruction there ran.
-fn by_address(profile: &Profile, measure: &str) -> BTreeMap<u64, (i64, i64)> {
-    let mut all: BTreeMap<u64, (i64, i64)> = BTreeMap::new();
+fn by_address(profile: &Profile, measure: &str) -> BTreeMap<u64, (Sum, Sum)> {
+    let mut all: BTreeMap<u64, (Sum, Sum)> = BTreeMap::new();
     let samples = &profile.leaves;
     let [values, ran] = [measure, "executions"].map(|id| samples.of(id));
     for (sample, at) in samples.at.iter().enumerate() {
         let address = at.and_then(|at| profile.locations.address.get(at as usize).copied());
         let Some(address) = address.flatten() else { continue };
         let value = |values: Option<&strobe_model::measurement::Values>| {
-            values.and_then(|v| v.values.get(sample).copied()).unwrap_or(0)
+            values.and_then(|values| Sum::of_sample(values, sample)).unwrap_or_default()
         };
         let sum = all.entry(address.0).or_default();
-        sum.0 = sum.0.saturating_add(value(values));
-        sum.1 = sum.1.saturating_add(value(ran));
+        sum.0.add(value(values));
+        sum.1.add(value(ran));
     }
     all
 }

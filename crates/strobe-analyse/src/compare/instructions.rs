@@ -6,6 +6,7 @@ use strobe_model::measurement::{
     Address, Cell, Column, Content, Measure, Measurement, Table, Unit,
 };
 
+use super::difference::Figure;
 use super::functions::{Found, Row};
 use super::groups::{Group, Instruction, Side};
 
@@ -33,7 +34,7 @@ pub(super) fn push(
     let changed = changed.filter(|row| both(row).is_some()).take(FUNCTIONS);
     for row in changed {
         let (Some(a), Some(b)) = (row.matched.a, row.matched.b) else { continue };
-        let table = table(&sides[0].groups[a], &sides[1].groups[b], measure);
+        let table = table(sides, [&sides[0].groups[a], &sides[1].groups[b]], measure);
         let id = super::free(compared, &format!("{section}-instructions-{}", row.name));
         let title = format!("instructions of {}: {}", row.name, measure.title);
         let added = compared.push(&id, title, Content::Table(table));
@@ -44,7 +45,7 @@ pub(super) fn push(
     }
 }
 
-fn table(a: &Group, b: &Group, measure: &Measure) -> Table {
+fn table(sides: &[Side; 2], [a, b]: [&Group; 2], measure: &Measure) -> Table {
     let figure = |id: &str, title: &str| Column::figure(id, title, measure.unit.clone());
     let mut table = Table::new(vec![
         figure("a", "a"),
@@ -58,10 +59,18 @@ fn table(a: &Group, b: &Group, measure: &Measure) -> Table {
         Column::text("instruction", "instruction"),
     ]);
     for (x, y) in aligned(&a.code, &b.code) {
-        let taken = |side: Option<&Instruction>| Cell::from(side.map(|i| i.taken));
-        let ran = |side: Option<&Instruction>| Cell::from(side.map(|i| i.executions));
+        let cell = |figure: Option<Figure>| figure.as_ref().map_or(Cell::Empty, Cell::from);
+        let taken = |side: usize, i: Option<&Instruction>| {
+            Some(i?.taken.times(sides[side].profile, &measure.id))
+        };
+        let ran = |side: usize, i: Option<&Instruction>| {
+            Some(i?.executions.times(sides[side].profile, "executions"))
+        };
         let address = |side: Option<&Instruction>| Cell::from(side.map(|i| Address(i.address)));
-        let more = y.map_or(0, |i| i.taken).saturating_sub(x.map_or(0, |i| i.taken));
+        let nothing = || Figure::exact(0i64);
+        let [of_a, of_b] = [taken(0, x), taken(1, y)];
+        let more = of_a.clone().unwrap_or_else(nothing);
+        let more = more.more(&of_b.clone().unwrap_or_else(nothing), sides[0].one_model);
         let mark = match (x, y) {
             (Some(_), Some(_)) => "=",
             (Some(_), None) => "a",
@@ -69,11 +78,11 @@ fn table(a: &Group, b: &Group, measure: &Measure) -> Table {
         };
         let text = y.or(x).map(|instruction| instruction.text.as_str());
         table.row([
-            taken(x),
-            taken(y),
-            more.into(),
-            ran(x),
-            ran(y),
+            cell(of_a),
+            cell(of_b),
+            (&more).into(),
+            cell(ran(0, x)),
+            cell(ran(1, y)),
             address(x),
             address(y),
             mark.into(),

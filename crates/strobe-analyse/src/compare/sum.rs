@@ -1,8 +1,9 @@
 //! A sum of a measure's values with what it is at least and at most.
 
-use strobe_model::measurement::{Kind, Measure, Measurement, Samples, Trust, Values};
+use strobe_model::measurement::{Kind, Measure, Measurement, Profile, Samples, Trust, Values};
 
 use super::difference::Figure;
+use crate::attribution::is_unbounded;
 use crate::bands::{self, Band};
 use crate::statistics::wilson;
 
@@ -80,7 +81,42 @@ impl Sum {
         Figure { value, trust }
     }
 
-    fn of_sample(values: &Values, sample: usize) -> Option<Sum> {
+    /// No further open than the measure's own total, where there is one of the same value, leaves
+    /// it: what one place has more in a model, another one, which waits, has less.
+    pub(super) fn within_total(self, of: &Measurement, measure: &Measure) -> Sum {
+        match bands::ends_of_total(of, measure, self.value) {
+            Some((least, most)) if least <= self.value && self.value <= most => {
+                Sum { low: self.low.clamp(least, most), high: self.high.clamp(least, most), ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// As all of a measure of a profile.
+    pub(super) fn all_of(self, profile: &Profile, measure: &Measure) -> Figure {
+        if self.value != 0 && is_unbounded(profile, measure) {
+            let value = self.value.into();
+            let why = match &measure.kind {
+                Kind::Modelled { why } => Some(why.clone()),
+                _ => None,
+            };
+            return Figure::about(value, why);
+        }
+        self.figure(&measure.kind, self.value)
+    }
+
+    /// As how often something happened, by the measure that counts it.
+    pub(super) fn times(self, profile: &Profile, measure: &str) -> Figure {
+        match profile.measure(measure) {
+            Some(measure) if matches!(measure.kind, Kind::Modelled { .. }) => {
+                self.all_of(profile, measure)
+            }
+            _ => Figure::exact(self.value),
+        }
+    }
+
+    /// A measure's value of a sample.
+    pub(super) fn of_sample(values: &Values, sample: usize) -> Option<Sum> {
         let value = *values.values.get(sample)?;
         let (low, high) = values.ends(sample).unwrap_or((value, value));
         Some(Sum { value, low, high })

@@ -164,6 +164,87 @@ fn functions_are_matched_by_name_and_differences_add_up() {
     assert_eq!(sum + 100.0, 90.0, "rows and what is idle");
 }
 
+/// Whether a cell is of a model of which no bounds are known.
+fn is_about(cell: Option<&Cell>) -> bool {
+    let trust = match cell {
+        Some(Cell::Figure { trust, .. }) => trust,
+        _ => return false,
+    };
+    matches!(trust, Trust::Modelled { low, high, .. } if low == high)
+}
+
+/// Where one run is all there is, nobody knows the bounds of counts that waits decide: neither of
+/// these nor of their differences.
+#[test]
+fn what_has_no_bounds_on_either_side_is_not_exact() {
+    let counted = |rows: &[Row]| {
+        let mut run = run(rows, modelled());
+        for section in &mut run.sections {
+            match &mut section.content {
+                Content::Profile(profile) => {
+                    let calls = profile.measures.iter_mut().find(|measure| measure.id == "calls");
+                    calls.unwrap().kind = modelled();
+                }
+                Content::Distributions(all) => {
+                    let one = &mut all.distributions[0];
+                    (one.resolution, one.why) = (None, Some("waits".to_owned()));
+                }
+                _ => {}
+            }
+        }
+        let rounds = Number::from(rows.len());
+        let trust = Trust::Modelled { low: rounds, high: rounds, why: None };
+        let rounds = Quantity::new(Some(rounds), Unit::COUNT, trust).unwrap();
+        run.push_total("rounds", "rounds", rounds);
+        run
+    };
+    let compared = compare(&counted(A), &counted(B));
+    compared.check().unwrap();
+    for (section, column, row) in [
+        ("profile-functions", "calls-a", "send"),
+        ("profile-functions", "calls-difference", "send"),
+        ("profile-functions", "per-call-b", "send"),
+        ("profile-measures-count", "b", "calls"),
+        ("profile-measures-count", "difference", "calls"),
+        ("profile-measures-count", "ratio", "calls"),
+        ("profile-measures-cycles", "a", "asleep"),
+        ("totals-count", "difference", "rounds"),
+        ("latencies", "max-a", "UART"),
+        ("latencies", "max-difference", "UART"),
+    ] {
+        let cell = cell(&compared, section, column, row);
+        assert!(is_about(cell), "{section} {column} {row}: {cell:?}");
+    }
+    let exact = cell(&compared, "profile-measures-cycles", "a", "execute");
+    assert!(matches!(exact, Some(Cell::Exact(_))), "{exact:?}");
+    // Bounds that agree with the figure are bounds.
+    let mut bounded = counted(A);
+    for section in &mut bounded.sections {
+        if let Content::Distributions(all) = &mut section.content {
+            let one = &mut all.distributions[0];
+            (one.low, one.high) = (Some(one.spread.clone()), Some(one.spread.clone()));
+        }
+    }
+    let compared = compare(&bounded, &bounded);
+    let max = cell(&compared, "latencies", "max-a", "UART");
+    assert!(matches!(max, Some(Cell::Exact(_))), "{max:?}");
+}
+
+/// Places may have a tenth less and a fifth more, and the whole takes what it takes.
+#[test]
+fn sums_of_functions_are_no_further_open_than_the_total() {
+    let compared = compare(&run(A, modelled()), &run(B, modelled()));
+    let table = compared.table("profile-functions").unwrap();
+    let own = table.columns.iter().position(|column| column.id == "self-a").unwrap();
+    let all = table.footer.iter().find(|row| row[0].text() == Some("all")).map(|row| &row[own]);
+    let measured = cell(&compared, "profile-measures-cycles", "a", "cycles");
+    for sum in [all, measured] {
+        assert_eq!(sum, Some(&Cell::Exact(1380i64.into())));
+    }
+    let one = cell(&compared, "profile-functions", "self-a", "send");
+    assert!(matches!(one, Some(Cell::Figure { .. })), "{one:?}");
+}
+
 #[test]
 fn what_is_unknown_of_one_side_is_unknown_of_the_difference() {
     let compared = compare(&run(A, modelled()), &run(B, Kind::Exact));

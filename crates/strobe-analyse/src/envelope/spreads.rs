@@ -9,16 +9,19 @@ pub(super) fn enclose(own: &mut Distributions, others: [&Distributions; 2], why:
         let before = own.distributions[..at].iter().filter(|d| d.name == name).count();
         let found =
             others.map(|all| all.distributions.iter().filter(|d| d.name == name).nth(before));
-        let [Some(low), Some(high)] = found else { continue };
-        one(&mut own.distributions[at], [low, high], why);
+        one(&mut own.distributions[at], found, why);
     }
 }
 
-fn one(own: &mut Distribution, others: [&Distribution; 2], why: &str) {
-    let all = [&own.spread, &others[0].spread, &others[1].spread];
-    if own.resolution.is_some() || all.iter().any(|spread| spread.count() == 0) {
+fn one(own: &mut Distribution, others: [Option<&Distribution>; 2], why: &str) {
+    if own.resolution.is_some() || own.spread.count() == 0 {
         return;
     }
+    let spreads = others.map(|other| Some(&other?.spread).filter(|spread| spread.count() > 0));
+    let Some(any) = spreads[0].or(spreads[1]) else { return };
+    // A run that has none bounds nothing.
+    let [low, high] = spreads.map(|spread| spread.unwrap_or(any));
+    let all = [&own.spread, low, high];
     if all[1..].iter().all(|spread| **spread == own.spread) {
         // Nothing that models leave open is in it.
         (own.low, own.high, own.why) = (None, None, None);

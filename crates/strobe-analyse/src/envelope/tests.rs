@@ -259,6 +259,21 @@ fn spread(values: &[u64]) -> Measurement {
     out
 }
 
+/// A window that begins too late to be there in one of the models: the other one bounds it, and no
+/// code ran in the one that lacks it.
+#[test]
+fn a_run_without_what_others_have_bounds_nothing_of_it() {
+    let all = enclosed([spread(&[40, 50]), measurement(), spread(&[60, 70])]);
+    let own = only(&all);
+    let ends = |spread: &Option<Spread>| spread.as_ref().map(|one| (one.min(), one.max()));
+    assert_eq!(ends(&own.low), Some((Some(40), Some(50))));
+    assert_eq!(ends(&own.high), Some((Some(60), Some(70))));
+    let all = enclosed([profile(&[(0x10, 8), (0x20, 5)]), measurement(), profile(&[(0x10, 9)])]);
+    let profile = all.profiles().next().expect("a profile");
+    let cycles = profile.leaves.of("cycles").expect("cycles");
+    assert_eq!((&cycles.low[..], &cycles.high[..]), (&[0, 0][..], &[9, 0][..]));
+}
+
 fn only(measurement: &Measurement) -> &Distribution {
     match &measurement.sections[0].content {
         Content::Distributions(all) => &all.distributions[0],

@@ -40,6 +40,10 @@ const UNUSUAL: f64 = 0.04;
 /// Another usual speed that fits as well but for this speaks against the first.
 const AS_GOOD: f64 = 0.03;
 
+/// What pulses that are all of two bits, or of three, and multiples of these, speak against a
+/// speed: they are as whole at a half or a third of it, which may be a speed that nobody uses.
+const COMMON: f64 = 0.05;
+
 /// How words are tried: 8E1 looks like nine data bits, 7E1 like eight.
 const DATA_BITS: [u8; 3] = [8, 9, 7];
 
@@ -52,20 +56,21 @@ pub fn estimate(capture: &Capture, channel: usize) -> Option<Baud> {
     let pulses = Pulses::of(&capture.channels[channel]);
     let shortest = shortest_common(&pulses.all)?;
     let mut all = speeds(capture, channel, &pulses, shortest);
-    all.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(b.fit.bit.total_cmp(&a.fit.bit)));
+    let order = |speed: &Speed| speed.cost + if speed.fit.has_common() { COMMON } else { 0.0 };
+    all.sort_by(|a, b| order(a).total_cmp(&order(b)).then(b.fit.bit.total_cmp(&a.fit.bit)));
     let best = all.first()?;
     let differs = |other: &&Speed| (other.used / best.used - 1.0).abs() > NEAR;
-    let rival = all.iter().filter(|other| other.usual).find(differs);
-    let rivalled = rival.is_some_and(|rival| rival.cost < best.cost + AS_GOOD);
+    let mut rivals = all.iter().filter(|other| other.usual).filter(differs);
+    let rivalled = rivals.any(|rival| rival.cost < best.cost + AS_GOOD);
     let fits = best.fit.misfit < MISFIT && best.faulty < FAULTY;
-    let has_evidence = best.fit.pulses >= 10 && best.fit.different >= 2 && best.fit.is_borne_out();
+    let is_settled = pulses.settle(best.fit.bit);
     Some(Baud {
         used: best.used,
         origin: if best.usual { BaudOrigin::NearestUsual } else { BaudOrigin::Measured },
         measured: Some(per_second(capture, best.fit.bit)),
         misfit: Some(best.fit.misfit),
         pulses: best.fit.pulses,
-        sure: fits && has_evidence && !rivalled,
+        sure: fits && best.fit.pulses >= 10 && is_settled && !rivalled,
     })
 }
 
@@ -181,6 +186,13 @@ impl Pulses {
         pulses
     }
 
+    /// Whether the pulses allow no other bit than this, of which they are whole multiples: those of
+    /// each level have different lengths without a common divisor. Rests between words are among
+    /// those of one level, of any length, and settle nothing.
+    fn settle(&self, bit: f64) -> bool {
+        self.levels.iter().all(|widths| Fit::of(widths, bit).is_settled())
+    }
+
     /// The bit near `guess` that fits best: all pulses, or those of one level if these have
     /// different lengths.
     fn fit(&self, guess: f64) -> Fit {
@@ -214,18 +226,27 @@ struct Fit {
     misfit: f64,
     pulses: u64,
     different: usize,
-    /// By whole bits: pulses of that length, and the sum of the squares of what they are off it.
-    lengths: [(u64, f64); 10],
+    /// The greatest number of bits that all pulses are a multiple of; 0 of none.
+    divisor: usize,
 }
 
 impl Fit {
+    /// Whether different pulses are all of two bits or more, and multiples of these.
+    fn has_common(&self) -> bool {
+        self.different >= 2 && self.divisor > 1
+    }
+
+    /// Whether the pulses are multiples of no other bit.
+    fn is_settled(&self) -> bool {
+        self.different >= 2 && self.divisor == 1
+    }
+
     /// The bit near `guess` that fits best.
     fn of(widths: &[f64], guess: f64) -> Fit {
-        let lengths = [(0, 0.0); 10];
-        let mut fit = Fit { bit: guess, misfit: 1.0, pulses: 0, different: 0, lengths };
+        let mut fit = Fit { bit: guess, misfit: 1.0, pulses: 0, different: 0, divisor: 0 };
         for _ in 0..4 {
             let (mut products, mut squares, mut errors) = (0.0, 0.0, 0.0);
-            let (mut n, mut lengths) = (0u64, [(0u64, 0.0); 10]);
+            let (mut n, mut seen) = (0u64, [false; 10]);
             for width in widths {
                 let bits = width / fit.bit;
                 if !(0.5..=MAX_BITS).contains(&bits) {
@@ -234,30 +255,51 @@ impl Fit {
                 let whole = bits.round().max(1.0);
                 products += width * whole;
                 squares += whole * whole;
-                let error = (bits - whole) * (bits - whole);
-                errors += error;
+                errors += (bits - whole) * (bits - whole);
                 n += 1;
-                let of_length = &mut lengths[whole as usize % 10];
-                of_length.0 += 1;
-                of_length.1 += error;
+                seen[whole as usize % 10] = true;
             }
             if n == 0 {
                 break;
             }
             fit.misfit = (errors / n as f64).sqrt();
-            (fit.pulses, fit.lengths) = (n, lengths);
-            fit.different = lengths.iter().filter(|(n, _)| *n > 0).count();
+            (fit.pulses, fit.different) = (n, seen.iter().filter(|s| **s).count());
+            let lengths = (1..seen.len()).filter(|bits| seen[*bits]);
+            fit.divisor = lengths.fold(0, divisor);
             fit.bit = products / squares;
         }
         fit
     }
+}
 
-    /// Whether the lengths are a line's: two of them are no chance, as rests between equal words
-    /// are, and not all are even, which half the speed explains as well.
-    fn is_borne_out(&self) -> bool {
-        let is_common =
-            |(n, errors): &&(u64, f64)| *n > 2 && errors / (*n as f64) < MISFIT * MISFIT;
-        let odd = self.lengths.iter().skip(1).step_by(2);
-        self.lengths.iter().filter(is_common).count() >= 2 && odd.map(|(n, _)| n).any(|n| *n > 0)
+/// The greatest common divisor; of a number and 0, that number.
+fn divisor(a: usize, b: usize) -> usize {
+    let (mut a, mut b) = (a, b);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pulses_with_a_common_divisor_settle_no_bit() {
+        let levels = |low: &[f64], high: &[f64]| {
+            let all = [low, high].concat();
+            Pulses { all, levels: [low.to_vec(), high.to_vec()] }
+        };
+        let high = [10.0, 20.0, 40.0];
+        assert!(levels(&[10.0, 30.0], &high).settle(10.0));
+        assert!(levels(&[20.0, 30.0], &high).settle(10.0));
+        // All of one length, or as whole at another speed; rests of any length do not change that.
+        assert!(!levels(&[10.0, 10.0, 10.0], &high).settle(10.0));
+        assert!(!levels(&[10.0, 30.0, 20.0], &high).settle(5.0));
+        assert!(!levels(&[20.0, 40.0], &[20.0, 33.0, 70.0]).settle(10.0));
+        let of = |widths: &[f64], bit| Fit::of(widths, bit).divisor;
+        assert_eq!((of(&[40.0, 60.0], 10.0), of(&[30.0, 60.0, 90.0], 10.0)), (2, 3));
+        assert_eq!((of(&[40.0, 50.0], 10.0), of(&[400.0], 10.0)), (1, 0));
     }
 }

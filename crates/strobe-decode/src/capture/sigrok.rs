@@ -4,6 +4,7 @@
 
 use std::io::{Cursor, Read, Seek, Write};
 
+use strobe_model::visible::is_obeyed;
 use zip::ZipArchive;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
@@ -430,8 +431,9 @@ fn metadata(capture: &Capture, hz: u64, unit: usize) -> String {
          samplerate={hz} Hz\ntotal analog=0\n"
     );
     for (n, channel) in capture.channels.iter().enumerate() {
+        // What a terminal obeys is no part of a name; a newline would end it.
         let name: String =
-            channel.name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+            channel.name.chars().map(|c| if is_obeyed(c) { '?' } else { c }).collect();
         text += &format!("probe{}={name}\n", n + 1);
     }
     text + &format!("unitsize={unit}\n")

@@ -9,6 +9,7 @@ mod text;
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read, Write};
 
+use strobe_model::visible::is_obeyed;
 use vcd::{
     Command, IdCode, ParseError, ParseErrorKind, ReferenceIndex, TimescaleUnit, Value, VarType,
 };
@@ -340,14 +341,9 @@ fn rate_in(comment: &str) -> Option<Tick> {
     Tick::from_hz(super::parse_frequency(rate)?)
 }
 
-/// A name without what would end it, and without what a terminal obeys: control characters, and
-/// marks that reverse text (UAX #9, section 2).
+/// A name without what would end it, and without what a terminal obeys.
 fn plain(name: &str) -> String {
-    let reverses = |c: char| {
-        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !reverses(c);
+    let is_plain = |c: char| !c.is_whitespace() && !is_obeyed(c);
     name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 

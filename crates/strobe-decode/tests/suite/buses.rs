@@ -452,6 +452,31 @@ fn lengths_of_chance_give_no_sure_speed() {
     assert!(right > 0);
 }
 
+/// Pulses that are all one bit long are whole numbers of many bits, and those of a short text are
+/// so at twice its speed, which may be nearer to a usual one.
+#[test]
+fn a_speed_that_the_pulses_do_not_settle_is_not_sure() {
+    let found = |baud: f64, words: &[u8], (parity, stop_bits): (ParityBit, f64), rest: f64| {
+        let mut wave = UartWave { parity, stop_bits, ..UartWave::new(1e6 / baud) };
+        wave.rest(12.0);
+        for (n, word) in words.iter().enumerate() {
+            wave.send(u32::from(*word));
+            wave.rest(rest * ((n * 7) % 5) as f64);
+        }
+        wave.rest(12.0);
+        let capture = capture(1, &[("rx", &wave.line)], wave.now as u64);
+        baud::estimate(&capture, 0).expect("there are pulses")
+    };
+    let text = found(1176.0, b"OK\r\n", (ParityBit::Odd, 2.0), 0.0);
+    assert!((text.used / 1176.0 - 1.0).abs() < 0.03 && !text.sure, "{text:?}");
+    for baud in [1200.0, 2352.0, 18_816.0, 19_200.0, 38_400.0] {
+        for rest in [0.0, 0.11, 0.25, 0.5, 1.3] {
+            let same = found(baud, &[0x55; 20], (ParityBit::None, 1.0), rest);
+            assert!(!same.sure, "{baud}, {rest}: {same:?}");
+        }
+    }
+}
+
 #[test]
 fn hardly_any_pulses_give_no_sure_speed() {
     let mut wave = UartWave::new(BIT);

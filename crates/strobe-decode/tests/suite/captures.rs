@@ -65,6 +65,21 @@ fn a_clock_that_the_user_knows_is_the_resolution_or_else_the_tick() {
 }
 
 #[test]
+fn names_in_written_files_hold_nothing_that_a_terminal_obeys() {
+    let head = "Acquisition with 1/1 channels at 1 MHz";
+    let capture = parsed(&format!(
+        "$comment {head} $end $timescale 1 us $end $var wire 1 ! a\u{202e}b\u{2066}c\u{61c}d $end \
+         $enddefinitions $end\n#0 0! #5 1! #9 0!\n"
+    ));
+    assert_eq!(capture.channels[0].name, "a\u{202e}b\u{2066}c\u{61c}d");
+    let (session, _) = write_sigrok(&capture).unwrap();
+    assert_eq!(read(&session).unwrap().1.channels[0].name, "a?b?c?d");
+    let mut dump = Vec::new();
+    write_vcd(&capture, &mut dump).unwrap();
+    assert_eq!(read(&dump).unwrap().1.channels[0].name, "a_b_c_d");
+}
+
+#[test]
 fn lines_before_a_dump_are_skipped() {
     let dump = "$timescale 1us $end $var wire 1 ! a $end $enddefinitions $end\n#0 0! #10 1!\n";
     let plain = parsed(dump);

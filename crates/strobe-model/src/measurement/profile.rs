@@ -251,6 +251,12 @@ impl Profile {
         })
     }
 
+    /// Whether any sample of a measure has a least and a most.
+    pub fn has_ends(&self, measure: &str) -> bool {
+        let samples = [&self.leaves, &self.chains];
+        samples.into_iter().filter_map(|s| s.of(measure)).any(|values| !values.low.is_empty())
+    }
+
     /// A function's name, or what to call code without one.
     pub fn function_name(&self, function: Option<u32>) -> &str {
         let known = function.and_then(|f| self.functions.name.get(f as usize));

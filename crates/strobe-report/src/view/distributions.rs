@@ -56,20 +56,50 @@ fn rows(distribution: &Distribution, table: &mut Table) {
     let bounds = low.as_ref().zip(high.as_ref()).filter(|(low, high)| low != high);
     // A reason without bounds: nobody knows them.
     let unbounded = why.is_some() && low.is_none();
-    let sign = if bounds.is_some() || unbounded { "~" } else { "" };
-    let figures = |all: [Number; 7], sign: &str| all.map(|n| format!("{sign}{}", number(n, unit)));
-    table.row(line(&count, figures(likely, sign), &unit_text, name));
-    if let Some((low, high)) = bounds {
-        for (what, spread) in [("at least", low), ("at most", high)] {
-            let Some(all) = statistics(spread) else { continue };
-            let cells = line("", figures(all, ""), &unit_text, &format!("  {what}"));
-            table.painted(cells, Paint::Faint);
-        }
+    let ends = bounds.and_then(|(low, high)| Some([statistics(low)?, statistics(high)?]));
+    let sign =
+        |at: usize| if unbounded || is_open(likely[at], at, ends.as_ref()) { "~" } else { "" };
+    let signed = |of: &dyn Fn(Number) -> String| -> [String; 7] {
+        std::array::from_fn(|at| format!("{}{}", sign(at), of(likely[at])))
+    };
+    let figure = |n: Number| number(n, unit);
+    table.row(line(&count, signed(&figure), &unit_text, name));
+    for (what, all) in [LEAST, "at most"].into_iter().zip(ends.iter().flatten()) {
+        let mut cells = all.map(|bound| figure(outward(bound, what == LEAST)));
+        // How the least values differ among themselves is no bound of how all do.
+        cells[DEVIATION] = String::new();
+        table.painted(line("", cells, &unit_text, &format!("  {what}")), Paint::Faint);
     }
     if let Some(hz) = hertz.filter(|hz| *hz > 0) {
-        let times = likely.map(|ticks| format!("{sign}{}", time(ticks, hz)));
+        let times = signed(&|ticks| time(ticks, hz));
         table.painted(line("", times, "", "  as time"), Paint::Faint);
     }
+}
+
+/// What the row of lower bounds is called.
+const LEAST: &str = "at least";
+
+/// Which of the statistics is the deviation.
+const DEVIATION: usize = 6;
+
+/// Whether one of the statistics may be another than it is: all but the deviation are what they are
+/// where the least and the most of it agree.
+fn is_open(likely: Number, at: usize, ends: Option<&[[Number; 7]; 2]>) -> bool {
+    ends.is_some_and(|ends| at == DEVIATION || ends.iter().any(|all| all[at] != likely))
+}
+
+/// A bound that is not whole with the decimals that it is shown with, rounded so that it stays one.
+fn outward(bound: Number, is_least: bool) -> Number {
+    let Number::Real(x) = bound else { return bound };
+    let shown = match x.abs() {
+        1000.0.. => 1.0,
+        10.0.. => 10.0,
+        _ => 100.0,
+    };
+    // Of what is binary, 18.1 times ten may be a little more than 181.
+    let (scaled, little) = (x * shown, 1e-6);
+    let end = if is_least { (scaled + little).floor() } else { (scaled - little).ceil() };
+    Number::Real(end / shown)
 }
 
 /// Smallest, mean, median, 90th and 99th percentile, largest, and the sample standard deviation;
@@ -100,6 +130,8 @@ fn time(ticks: Number, hz: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use strobe_model::measurement::Unit;
+
     use super::*;
 
     /// Of pulses of 25 and 26 cycles at 8 MHz: the mean of 25.5 cycles is 3.188 us and not 3.250
@@ -111,5 +143,34 @@ mod tests {
         assert_eq!(time(mean, 8_000_000), "3.188 us");
         assert_eq!(time(min, 8_000_000), "3.125 us");
         assert_eq!(time(u64::MAX.into(), 1), "18,446,744 s");
+    }
+
+    /// A bit of 1,456 cycles is that in each model, whatever the longest one is, and how much bits
+    /// differ is in no bound.
+    #[test]
+    fn only_what_bounds_leave_open_is_about() {
+        let spread = |values: [u64; 3]| Some(values.into_iter().collect::<Spread>());
+        let one = Distribution {
+            low: spread([1_456, 1_456, 2_000]),
+            high: spread([1_456, 1_456, 2_001]),
+            why: Some("waits are modelled".to_owned()),
+            hertz: Some(1_000_000),
+            ..Distribution::exact("bit", Unit::CYCLES, [1_456, 1_456, 2_001].into_iter().collect())
+        };
+        let mut table = Table::new().number("n").number("min").number("mean").number("median");
+        table = table.number("p90").number("p99").number("max").number("dev.");
+        table = table.text("unit").text("what");
+        rows(&one, &mut table);
+        let mut out = Vec::new();
+        table.write(crate::Options::default().style, &mut out).expect("memory takes everything");
+        let text = String::from_utf8(out).expect("UTF-8");
+        let lines: Vec<&str> = text.lines().collect();
+        let words = |at: usize| lines[at].split_whitespace().collect::<Vec<_>>();
+        let figures = ["3", "1,456", "~1,638", "1,456", "~2,001", "~2,001", "~2,001"];
+        assert_eq!(words(1)[..7], figures, "{text}");
+        assert_eq!(words(2)[..6], ["1,456", "1,637", "1,456", "2,000", "2,000", "2,000"], "{text}");
+        assert_eq!(words(2)[6..], ["cycles", "at", "least"], "no deviation: {text}");
+        assert_eq!(words(3)[..3], ["1,456", "1,638", "1,456"], "{text}");
+        assert_eq!(words(4)[..2], ["1.456", "ms"], "{text}");
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use strobe_analyse::attribution::{Amount, By, Flat as Rows, Row, Spot, Sums, rows};
+use strobe_analyse::attribution::{Amount, By, Flat as Rows, Row, Spot, Sums, busy_of_all, rows};
 use strobe_model::measurement::{self, Address, Measure, Measurement, Profile, Section, Unit};
 
 use super::causes::{figure, figure_of, strip, whole_of};
@@ -107,13 +107,6 @@ pub(crate) fn beside(profile: &Profile, measure: &Measure, by: &By, total: &Sums
     others
 }
 
-/// Whether a measure has ends in any of its samples; what is modelled and has none is exact
-/// nowhere.
-fn has_ends(profile: &Profile, measure: &Measure) -> bool {
-    let samples = [&profile.leaves, &profile.chains];
-    samples.into_iter().filter_map(|s| s.of(&measure.id)).any(|values| !values.low.is_empty())
-}
-
 /// What a view is by, and what one row is and several are.
 fn noun(by: &By) -> [String; 3] {
     match by {
@@ -203,7 +196,7 @@ impl<'a> Shape<'a> {
                 "{name} by {noun}{why}: shares are of all {all} {measure}, with 95 % confidence"
             );
         }
-        let busy = figure(self.measure, self.flat.total.busy());
+        let busy = figure(self.measure, self.busy_of_all());
         let kind = if self.has_idle { "busy " } else { "" };
         format!("{name} by {noun}{why}: shares are of {busy} {kind}{measure}")
     }
@@ -254,7 +247,8 @@ impl<'a> Shape<'a> {
         self.rows(&busy.iter().collect::<Vec<_>>(), &mut table);
         if self.has_idle {
             table.rule();
-            self.sum(&added(busy), "busy", Paint::Strong, &mut table);
+            let all = (self.busy_of_all(), added(busy));
+            self.sum_of(all, "busy", Paint::Strong, &mut table);
             self.remainder(&added(idle), &mut table);
             return table;
         }
@@ -268,7 +262,8 @@ impl<'a> Shape<'a> {
             self.sum(&added(idle), &name, Paint::Faint, &mut table);
         }
         table.rule();
-        self.sum(&added(rows), &self.all(), Paint::Strong, &mut table);
+        let all = (self.busy_of_all(), added(rows));
+        self.sum_of(all, &self.all(), Paint::Strong, &mut table);
         table
     }
 
@@ -303,7 +298,7 @@ impl<'a> Shape<'a> {
 
     fn row(&self, row: &Row, table: &mut Table) {
         let sums = &row.sums;
-        let mut cells = self.first(sums);
+        let mut cells = self.first(self.own(sums));
         if self.knows_calls {
             let inclusive = row.inclusive.map(|amount| {
                 let figure = figure_of(self.measure, amount.value, row.inclusive_modelled);
@@ -325,9 +320,17 @@ impl<'a> Shape<'a> {
         table.painted(cells, paint);
     }
 
+    /// What a row is about.
+    fn own(&self, sums: &Sums) -> Amount {
+        if self.flat.sampled { sums.all } else { sums.busy() }
+    }
+
+    fn busy_of_all(&self) -> Amount {
+        busy_of_all(self.page.measurement, self.measure, &self.flat.total)
+    }
+
     /// The figure with its share, and its bounds or the share's interval.
-    fn first(&self, sums: &Sums) -> Vec<Cell> {
-        let amount = if self.flat.sampled { sums.all } else { sums.busy() };
+    fn first(&self, amount: Amount) -> Vec<Cell> {
         let spread = match self.flat.interval(amount.value) {
             Some(_) if amount.value == self.whole => String::new(),
             Some(shares) => interval(shares),
@@ -342,7 +345,8 @@ impl<'a> Shape<'a> {
 
     /// A figure of another measure than the chosen one.
     fn other(&self, measure: &Measure, amount: Amount) -> String {
-        let known = has_ends(self.profile, measure);
+        // What is modelled and has no ends anywhere is exact nowhere.
+        let known = self.profile.has_ends(&measure.id);
         figure_of(measure, amount.value, !amount.is_exact() || !known && amount.value > 0)
     }
 
@@ -391,12 +395,16 @@ impl<'a> Shape<'a> {
     }
 
     fn sum(&self, sums: &Sums, name: &str, paint: Paint, table: &mut Table) {
-        let mut cells = self.first(sums);
+        self.sum_of((self.own(sums), sums.clone()), name, paint, table);
+    }
+
+    /// The same, whose own amount is known more closely than by adding up.
+    fn sum_of(&self, (own, mut sums): (Amount, Sums), name: &str, paint: Paint, table: &mut Table) {
+        let mut cells = self.first(own);
         if self.knows_calls {
             cells.extend(["", ""].map(Cell::from));
         }
         // How often functions were called means nothing when it is added up.
-        let mut sums = sums.clone();
         for i in self.others.iter().filter(|i| self.profile.measures[**i].id == "calls") {
             // Nothing at all has no other measures.
             sums.others.get_mut(*i).into_iter().for_each(|calls| *calls = None);

@@ -11,7 +11,7 @@ use strobe_sim::bus::Bus;
 use strobe_sim::unmodelled::Poll;
 use strobe_symbols::{Firmware, Machine};
 
-use super::fuses;
+use super::{fit, fuses};
 use crate::names::Names;
 
 /// With fewer registers of devices that are not there, it may be chance that another board has
@@ -23,7 +23,11 @@ const MOST_LOOPS: usize = 3;
 
 /// For a firmware with bytes where the board has no memory: what to try.
 pub(super) fn board_that_holds(firmware: &Firmware) -> String {
-    match list(&holding(firmware, Fit::Exact)) {
+    let found = suited(firmware);
+    if let Some(other) = other_chip(firmware, &found) {
+        return other;
+    }
+    match list(&found) {
         Some(names) => format!(
             "it fits {names}; or write a board file for the part (--board \
                                 FILE.toml)"
@@ -40,12 +44,36 @@ pub(super) fn board_that_holds(firmware: &Firmware) -> String {
 /// For a firmware whose vectors are not where the board starts.
 pub(super) fn board_with_vectors(firmware: &Firmware, board: &Board) -> String {
     let name = board.name();
-    match list(&holding(firmware, Fit::Exact)) {
+    let found = suited(firmware);
+    if let Some(other) = other_chip(firmware, &found) {
+        return format!("is the firmware linked for board {name}? {other}");
+    }
+    match list(&found) {
         Some(names) => format!("is the firmware linked for board {name}? it fits {names}"),
         None => format!(
             "is the firmware linked for board {name}? its vector table must come first in flash"
         ),
     }
+}
+
+/// The boards that hold a firmware, without those that its peripherals speak against.
+fn suited(firmware: &Firmware) -> Vec<(&'static str, Bus)> {
+    fit::suited(firmware, holding(firmware, Fit::Exact))
+}
+
+/// For a firmware whose registers show a chip that none of the boards found is: which one that is,
+/// and how to go on.
+fn other_chip(firmware: &Firmware, found: &[(&'static str, Bus)]) -> Option<String> {
+    let boards: Vec<Board> =
+        found.iter().filter_map(|(name, _)| Board::builtin(name).ok()).collect();
+    let likely = fit::chip_beside(firmware, &boards.iter().collect::<Vec<_>>())?;
+    let core = list(found).map(|names| format!(", its core alone is that of {names}"));
+    Some(format!(
+        "by its clock and pin registers it is for {likely}, and no built-in board with its \
+         memories is such a chip{}{}",
+        core.unwrap_or_default(),
+        fit::way_on(firmware)
+    ))
 }
 
 /// Data without memory, registers without a device, and loops that wait for them. Registers that
@@ -71,8 +99,13 @@ pub(super) fn warnings(
     let enough = missing.len() >= LEAST_REGISTERS || !polled.is_empty();
     match better(firmware, board, &missing).filter(|_| enough) {
         Some(better) => out.push(Warning::new("other-board", better)),
-        None if !polled.is_empty() => out.push(Warning::new("no-other-board", other_remedies(bus))),
-        None => {}
+        None => {
+            let chip = fit::chip_beside(firmware, &[board]).filter(|_| !bus.has_svd());
+            if !polled.is_empty() || enough && chip.is_some() {
+                let text = other_remedies(bus, chip.as_deref());
+                out.push(Warning::new("no-other-board", text));
+            }
+        }
     }
     let awaited = bus.awaited(end).map(|(address, poll)| awaited(address, poll, bus, names));
     out.extend(awaited.map(|text| Warning::new("waits-for-register", text)));
@@ -125,13 +158,17 @@ fn awaited(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
     )
 }
 
-fn other_remedies(bus: &Bus) -> String {
-    let what = match bus.has_svd() {
-        true => "devices that the SVD file describes are not modelled: ",
-        false => {
-            "no built-in board has more of the devices that this firmware uses: the chip's SVD \
-             file (--svd) gives reset values and many ready flags, "
-        }
+/// What to do where no board is known to have the devices; `chip` is what the firmware is for.
+fn other_remedies(bus: &Bus, chip: Option<&str>) -> String {
+    const SVD: &str = "the chip's SVD file (--svd) gives reset values and many ready flags, ";
+    let none = "no built-in board has more of the devices that this firmware uses";
+    let what = match (bus.has_svd(), chip) {
+        (true, _) => "devices that the SVD file describes are not modelled: ".to_owned(),
+        (false, None) => format!("{none}: {SVD}"),
+        (false, Some(chip)) => format!(
+            "{none} beside its memories, and by its clock and pin registers it is for {chip}: \
+             {SVD}`strobe boards --new FILE.svd` makes a board file of it, "
+        ),
     };
     format!(
         "{what}`ready` in a board file of your own defines what a flag follows \
@@ -146,10 +183,8 @@ fn better(firmware: &Firmware, board: &Board, missing: &[u32]) -> Option<String>
         return None;
     }
     let covered = |bus: &Bus| missing.iter().filter(|&&at| bus.place_of(at).is_some()).count();
-    let counts: Vec<_> = holding(firmware, Fit::Exact)
-        .into_iter()
-        .map(|(name, bus)| (name, covered(&bus)))
-        .collect();
+    let counts: Vec<_> =
+        suited(firmware).into_iter().map(|(name, bus)| (name, covered(&bus))).collect();
     let most = counts.iter().map(|&(_, count)| count).max()?;
     if 2 * most <= missing.len() {
         return None;
@@ -172,8 +207,7 @@ fn better(firmware: &Firmware, board: &Board, missing: &[u32]) -> Option<String>
 /// Variables that are nowhere; what is loaded was checked before the run.
 fn data_without_memory(firmware: &Firmware, board: &Board, bus: &Bus) -> Option<String> {
     let segment = data(firmware).find(|segment| !has_room(bus, &segment.run_range()))?;
-    let fits =
-        list(&holding(firmware, Fit::Exact)).map(|names| format!("; the firmware fits {names}"));
+    let fits = list(&suited(firmware)).map(|names| format!("; the firmware fits {names}"));
     Some(format!(
         "the firmware has data at {:#010x}..{:#010x}, where board {} has no memory for all of it{}",
         segment.run_range().start,

@@ -5,23 +5,27 @@
 //! neither on the others nor on which of them were chosen, and the same firmware gives the same
 //! figures. Calls of one input follow each other on one board, so that what caches and allocators
 //! remember shows.
+//!
+//! Where waits are modelled, everything is called once more in the low and in the high model, and
+//! each figure has the bounds of the three: a benchmark that waits for a tick takes as long in all.
 
 mod across;
 mod growth;
 mod measurement;
 mod profile;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use strobe_model::measurement::Measurement;
+use strobe_model::measurement::{Finding, Measurement, Severity};
 use strobe_model::{Bounds, EndReason, Record};
 use strobe_sim::board::Board;
+use strobe_sim::pace::Model;
 use strobe_symbols::{Benchmark, Firmware};
 
 pub use across::across;
 
 use super::settings::{DEFAULT_LIMIT, HeapSettings, Settings};
-use super::{Error, Quiet, drive, heap, ready, record};
+use super::{Error, Quiet, drive, extremes, heap, ready, record};
 
 /// How benchmarks are run.
 #[derive(Debug, Clone)]
@@ -70,6 +74,8 @@ pub struct Benched {
     pub failed: usize,
     /// Somebody stopped it: what had been measured until then is there.
     pub interrupted: bool,
+    /// Something modelled has a part in it.
+    is_modelled: bool,
 }
 
 /// Runs those of the firmware's benchmarks that are wanted, in the order of their names.
@@ -84,48 +90,38 @@ pub fn bench(
     wanted: &[&Benchmark],
     interrupted: &AtomicBool,
 ) -> Result<Benched, Error> {
-    let mut bench = Bench {
-        firmware,
-        board,
-        options,
-        interrupted,
-        heap: heap::find(firmware, None, false).is_ok(),
-        record: None,
+    let heap = heap::find(firmware, None, false).is_ok();
+    let one = |model: Model| {
+        let bench = Bench { firmware, board, options, interrupted, heap, model, record: None };
+        bench.all(file, wanted)
     };
-    let (mut rows, mut profile) = (Vec::new(), Vec::new());
-    let mut stopped = false;
-    'all: for benchmark in wanted {
-        let inputs = benchmark.inputs.iter().copied().map(Some);
-        let none = benchmark.inputs.is_empty().then_some(None);
-        for input in inputs.chain(none) {
-            let row = bench.row(benchmark, input)?;
-            if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
-                stopped = true;
-                break 'all;
-            }
-            let asked = options.profile.as_ref();
-            if asked.is_some_and(|(name, of)| *name == benchmark.name && *of == input)
-                && row.failed.is_none()
-            {
-                profile = bench.profile(benchmark, input)?;
-            }
-            rows.push(row);
-        }
+    let mut likely = one(Model::Likely)?;
+    if likely.is_modelled && !likely.interrupted {
+        let whole = |model: Model| one(model).ok().filter(|benched| !benched.interrupted);
+        enclose(&mut likely, extremes::in_both(whole).as_ref());
+        likely.interrupted = interrupted.load(Ordering::Relaxed);
     }
-    let failed = rows.iter().filter(|row| row.failed.is_some()).count();
-    let found = measurement::Found {
-        firmware,
-        file,
-        board,
-        record: bench.record.as_ref(),
-        rows: &rows,
-        watches_heap: bench.heap,
-        stopped,
-    };
-    let mut measurement = measurement::measurement(&found);
-    measurement.sections.extend(profile);
-    Ok(Benched { measurement, failed, interrupted: stopped })
+    Ok(likely)
 }
+
+/// Gives the figures the bounds that they have with those of the low and of the high model, if
+/// there are any; what did not come to its end there keeps those that one call carries along.
+fn enclose(likely: &mut Benched, others: Option<&[Benched; 2]>) {
+    let mut are_all_enclosed = false;
+    if let Some([low, high]) = others {
+        extremes::enclose(&mut likely.measurement, [&low.measurement, &high.measurement]);
+        are_all_enclosed = [low, high].iter().all(|other| other.failed <= likely.failed);
+    }
+    if !are_all_enclosed {
+        let finding = Finding::new(Severity::Note, extremes::CARRIED, LEFT_CARRIED);
+        likely.measurement.findings.push(finding);
+    }
+}
+
+const LEFT_CARRIED: &str = "Not every call came to its end with the least and the most of each \
+                            wait: bounds are carried along with one call there, and where code \
+                            waits for something that is not recognised, a figure can lie outside \
+                            of them.";
 
 /// A row's own name.
 fn label(name: &str, input: Option<u32>) -> String {
@@ -143,11 +139,53 @@ struct Bench<'a> {
     interrupted: &'a AtomicBool,
     /// The firmware has memory allocators that are known.
     heap: bool,
+    /// What the boards take of each wait.
+    model: Model,
     /// What the first board was, and what was seen of its start-up.
     record: Option<Record>,
 }
 
 impl Bench<'_> {
+    /// All that are wanted.
+    fn all(mut self, file: &str, wanted: &[&Benchmark]) -> Result<Benched, Error> {
+        let (mut rows, mut profile) = (Vec::new(), Vec::new());
+        let mut stopped = false;
+        'all: for benchmark in wanted {
+            let inputs = benchmark.inputs.iter().copied().map(Some);
+            let none = benchmark.inputs.is_empty().then_some(None);
+            for input in inputs.chain(none) {
+                let row = self.row(benchmark, input)?;
+                if self.interrupted.load(Ordering::Relaxed) {
+                    stopped = true;
+                    break 'all;
+                }
+                let asked = self.options.profile.as_ref();
+                if asked.is_some_and(|(name, of)| *name == benchmark.name && *of == input)
+                    && row.failed.is_none()
+                {
+                    profile = self.profile(benchmark, input)?;
+                }
+                rows.push(row);
+            }
+        }
+        let failed = rows.iter().filter(|row| row.failed.is_some()).count();
+        let mut calls = rows.iter().flat_map(|row| &row.calls);
+        let is_modelled = calls.any(|call| !call.cycles.is_exact())
+            || self.record.as_ref().is_some_and(extremes::differ);
+        let found = measurement::Found {
+            firmware: self.firmware,
+            file,
+            board: self.board,
+            record: self.record.as_ref(),
+            rows: &rows,
+            watches_heap: self.heap,
+            stopped,
+        };
+        let mut measurement = measurement::measurement(&found);
+        measurement.sections.extend(profile);
+        Ok(Benched { measurement, failed, interrupted: stopped, is_modelled })
+    }
+
     fn row(&mut self, benchmark: &Benchmark, input: Option<u32>) -> Result<Row, Error> {
         let settings = Settings {
             until: Some(self.options.after.clone()),
@@ -155,6 +193,7 @@ impl Bench<'_> {
             limit: Some(super::Limit::Nanoseconds(self.options.timeout)),
             watch_stacks: true,
             heap: self.heap.then(HeapSettings::default),
+            model: self.model,
             ..Settings::default()
         };
         let bus = ready(self.firmware, self.board, &settings)?;

@@ -7,7 +7,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::measurement::{Content, Kind, Measurement, Profile};
+use strobe_model::measurement::{Content, Finding, Kind, Measurement, Profile, Severity};
+use strobe_model::number::grouped;
 use strobe_model::{Cause, EndReason, Record, Trust};
 use strobe_sim::board::Board;
 use strobe_sim::pace::Model;
@@ -89,7 +90,12 @@ pub fn run_rig<H: Host + Send>(
     })
 }
 
-/// The low and the high model at the same time, each with its host.
+/// The low and the high model at the same time.
+pub(super) fn in_both<T: Send>(one: impl Fn(Model) -> Option<T> + Sync) -> Option<[T; 2]> {
+    side_by_side(&mut [(), ()], |model, ()| one(model))
+}
+
+/// The same, each with its host.
 fn side_by_side<H: Send, T: Send>(
     hosts: &mut [H; 2],
     one: impl Fn(Model, &mut H) -> Option<T> + Sync,
@@ -135,12 +141,28 @@ pub fn measurement(likely: &Record, others: &[Record; 2]) -> Measurement {
 pub fn enclose(likely: &mut Measurement, others: [&Measurement; 2]) {
     strobe_analyse::envelope::enclose(likely, others, WHY);
     likely.findings.retain(|finding| finding.code != CARRIED);
+    let unequal = windows(likely, others);
+    likely.findings.extend(unequal);
     for section in &mut likely.sections {
         section.notes.retain(|note| note != UNBOUNDED);
         if let Content::Profile(profile) = &mut section.content {
             settle(profile);
         }
     }
+}
+
+/// What the reader should know of sums over windows, where the runs have unequal numbers of them.
+fn windows(likely: &Measurement, others: [&Measurement; 2]) -> Option<Finding> {
+    let [low, high] = others.map(|other| other.window.entries);
+    let (own, low, high) = (likely.window.entries?, low?, high?);
+    let text = format!(
+        "How many windows there are depends on how long waits are: {} here, {} with the least of \
+         each and {} with the most. Sums over windows and their bounds have that in them.",
+        grouped(own),
+        grouped(low),
+        grouped(high)
+    );
+    (own != low || own != high).then(|| Finding::new(Severity::Note, "number-of-windows", text))
 }
 
 /// What depends on how often loops go round has the bounds of the runs, or is the same in all.
@@ -154,5 +176,30 @@ fn settle(profile: &mut Profile) {
             true => Kind::Modelled { why: WHY.to_owned() },
             false => Kind::Exact,
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use strobe_model::measurement::{Ended, Instrument, Subject, Window};
+
+    use super::*;
+
+    #[test]
+    fn unequal_numbers_of_windows_are_stated() {
+        let with = |entries: Option<u64>| {
+            let window = Window { entries, ..Window::untimed("a test", Ended::default()) };
+            Measurement::new(Subject::default(), Instrument::default(), window)
+        };
+        let found = |all: [Option<u64>; 3]| {
+            let [mut likely, low, high] = all.map(with);
+            enclose(&mut likely, [&low, &high]);
+            likely.findings.pop().map(|finding| finding.text)
+        };
+        let stated = found([Some(1_034), Some(1_040), Some(24)]).expect("a note");
+        let numbers = "1,034 here, 1,040 with the least of each and 24 with the most";
+        assert!(stated.contains(numbers), "{stated}");
+        assert_eq!(found([Some(3); 3]), None);
+        assert_eq!(found([None; 3]), None, "the whole run");
     }
 }

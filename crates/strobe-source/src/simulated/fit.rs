@@ -28,6 +28,11 @@ const BLOCK: u32 = 0x400;
 const MOST_SHOWN: usize = 4;
 /// Bytes between two ranges of memory that are shown as one.
 const NEAR: u64 = 0x1_0000;
+/// How to go on with a chip that is no built-in board.
+const WAY_ON: &str = "\n  go on with its core and memories alone: --memory \
+    flash=ADDRESS:SIZE,ram=ADDRESS:SIZE and the chip's --svd FILE\
+    \n  or with a board file of your own: strobe boards --new FILE.svd writes one, --board \
+    FILE.toml runs it";
 
 /// A board for a firmware, and why this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -237,12 +242,7 @@ fn refusal(firmware: &Firmware, evidence: &Evidence) -> String {
         }
         likely => format!("; by its clock and pin registers it is for {likely}"),
     };
-    known
-        + &near(evidence).unwrap_or_default()
-        + "\n  go on with its core and memories alone: --memory \
-           flash=ADDRESS:SIZE,ram=ADDRESS:SIZE and the chip's --svd FILE\
-           \n  or with a board file of your own: strobe boards --new FILE.svd writes one, --board \
-           FILE.toml runs it"
+    known + &near(evidence).unwrap_or_default() + WAY_ON
 }
 
 /// The board that has the firmware's peripherals, and what it lacks.
@@ -309,6 +309,36 @@ fn shown(blocks: &[u32]) -> String {
     let first = blocks.iter().take(MOST_SHOWN).map(|at| format!("{at:#010x}"));
     let more = if blocks.len() > MOST_SHOWN { ", ..." } else { "" };
     first.collect::<Vec<_>>().join(", ") + more
+}
+
+/// Those of the boards that nothing speaks against: cores without devices among them.
+pub(super) fn suited(
+    firmware: &Firmware,
+    mut boards: Vec<(&'static str, Bus)>,
+) -> Vec<(&'static str, Bus)> {
+    if firmware.machine() == Machine::Avr {
+        return boards;
+    }
+    let evidence = Evidence::of(firmware);
+    boards.retain(|(name, bus)| {
+        let suits = |board: Board| !board.has_devices() || !evidence.speaks_against(&board, bus);
+        Board::builtin(name).is_ok_and(suits)
+    });
+    boards
+}
+
+/// The chip that a firmware is likely for, if its registers show one that none of these boards is.
+pub(super) fn chip_beside(firmware: &Firmware, boards: &[&Board]) -> Option<String> {
+    let is_arm = firmware.machine() != Machine::Avr;
+    if !is_arm || boards.iter().any(|board| board.has_devices()) {
+        return None;
+    }
+    Some(Evidence::of(firmware).likely()).filter(|likely| !likely.is_empty())
+}
+
+/// How to go on with a firmware whose chip is none of the boards that hold it.
+pub(super) fn way_on(firmware: &Firmware) -> String {
+    near(&Evidence::of(firmware)).unwrap_or_default() + WAY_ON
 }
 
 /// What of a firmware does not fit the board that it runs on, if much does not.

@@ -65,6 +65,7 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
             addresses: range.clone(),
             waits_for: "what --idle names".to_owned(),
             until: Until::Either,
+            polls: false,
             rounds,
             cycles,
         });
@@ -95,6 +96,7 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
             addresses: start..code.last().map_or(start, |last| last.end),
             waits_for: what(firmware, bus, &sources),
             until,
+            polls: sources.iter().any(is_of_device),
             rounds,
             cycles,
         });
@@ -239,6 +241,11 @@ const SYSTICK_COUNTER: u32 = 0xe000_e018;
 /// those of peripherals are (B3.1).
 const ITM_PORTS: Range<u32> = 0xe000_0000..0xe000_0080;
 const PERIPHERALS: Range<u32> = 0x4000_0000..0x6000_0000;
+
+/// Whether a place is a peripheral's.
+fn is_of_device(source: &For) -> bool {
+    matches!(source, For::Address(at) if PERIPHERALS.contains(at))
+}
 
 /// A place's name, and which of several it comes as.
 fn place(firmware: &Firmware, bus: &Bus, at: u32) -> Option<(u8, String)> {

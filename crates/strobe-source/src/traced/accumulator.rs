@@ -5,8 +5,9 @@ use strobe_decode::swo::timeline::{Event, Events, Time, What};
 use strobe_model::{EventCounter, PacketKind, Who};
 
 use super::channels::Channels;
-use super::doubt::{Gaps, Steps};
+use super::doubt::Steps;
 use super::exceptions::Exceptions;
+use super::gaps::Gaps;
 use super::kinds::Kinds;
 use super::kit;
 use super::samples::Places;
@@ -290,7 +291,7 @@ impl Accumulator {
             Packet::LocalTimestamp { ticks, .. } => {
                 self.steps.add(ticks);
                 let stamp = Stamp { ticks: now, samples: self.samples() };
-                self.gaps.stamp(ticks, stamp.samples);
+                self.gaps.stamp(ticks, now, stamp.samples);
                 let (first, _) = self.span.unwrap_or((stamp, stamp));
                 self.span = Some((first, stamp));
             }

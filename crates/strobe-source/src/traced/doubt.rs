@@ -24,11 +24,8 @@ const INVENTED: u64 = 4;
 
 /// The target's own clock, by which samples are due.
 pub(super) const STAMPS: &str = "local timestamps";
-
-/// Periods without a sample that no delay on the way explains, and how seldom they must be, in
-/// times from one sample to the next: where they are many the period is another one.
-const FAR: u64 = 3;
-const SELDOM: u64 = 64;
+/// The host's, where nothing better is there.
+pub(super) const HOST: &str = "the host's clock";
 
 /// Samples that the ends of a part may have more than are due in it: one at each.
 const AT_ENDS: u64 = 2;
@@ -57,51 +54,12 @@ impl Steps {
     }
 
     /// How many are longer than that for certain, and how many there are.
-    fn longer(&self, than: u64) -> (u64, u64) {
+    pub fn longer(&self, than: u64) -> (u64, u64) {
         let counts = self.0.iter().map(|(count, _)| *count);
         let is_longer = |bits: &usize| *bits > 0 && 1u64 << (bits - 1) > than;
         let longer = counts.clone().enumerate().filter(|(bits, _)| is_longer(bits));
         (longer.map(|(_, count)| count).sum(), counts.sum())
     }
-}
-
-impl Gaps {
-    /// A local timestamp, and the samples up to there.
-    #[inline]
-    pub fn stamp(&mut self, ticks: u32, samples: u64) {
-        self.since = self.since.saturating_add(ticks);
-        let new = samples.saturating_sub(std::mem::replace(&mut self.samples, samples));
-        if new == 0 {
-            return;
-        }
-        if new == 1 && self.is_whole {
-            self.steps.add(self.since);
-        }
-        (self.since, self.is_whole) = (0, true);
-    }
-
-    /// Packets were lost here, and perhaps a sample.
-    pub fn lost(&mut self) {
-        self.is_whole = false;
-    }
-
-    /// Times that are too long for samples at so many ticks: a timestamp in them is wrong, or
-    /// packets are missing without a sign.
-    pub fn too_long(&self, period: u64) -> u64 {
-        let (longer, all) = self.steps.longer(period.max(1).saturating_mul(FAR));
-        if longer.saturating_mul(SELDOM) > all { 0 } else { longer }
-    }
-}
-
-/// Times from one sample to the next, in ticks, where no packet shows a loss.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Gaps {
-    /// Ticks since the last sample, and whether nothing was lost in them.
-    since: u32,
-    is_whole: bool,
-    /// Samples up to the last timestamp.
-    samples: u64,
-    steps: Steps,
 }
 
 /// Local timestamps by the bits that their ticks need: how many, and their sum.
@@ -242,29 +200,6 @@ mod tests {
             assert!(steps.at_least(wrong.into()) <= right);
             assert_eq!(steps.at_least(1000), 0);
         }
-    }
-
-    #[test]
-    fn far_more_than_a_period_without_a_sample_is_wrong_where_it_is_seldom() {
-        let too_long = |far: &[u64], lost: bool| {
-            let mut gaps = Gaps::default();
-            // Before the first sample nothing is due.
-            gaps.stamp(5000, 0);
-            for n in 1..=200 {
-                gaps.stamp(30, n - 1);
-                if lost && far.contains(&n) {
-                    gaps.lost();
-                }
-                gaps.stamp(if far.contains(&n) { 5000 } else { 34 }, n);
-            }
-            gaps.stamp(5000, 200);
-            gaps.too_long(64)
-        };
-        assert_eq!((too_long(&[], false), too_long(&[100], false)), (0, 1));
-        assert_eq!(too_long(&[100, 101, 150], false), 3);
-        assert_eq!(too_long(&[100, 101, 150], true), 0);
-        let many: Vec<u64> = (1..50).map(|n| 4 * n).collect();
-        assert_eq!(too_long(&many, false), 0);
     }
 
     #[test]

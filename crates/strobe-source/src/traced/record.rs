@@ -11,7 +11,8 @@ use strobe_model::{
 };
 use strobe_symbols::Firmware;
 
-use super::{Accumulator, Settings, doubt, steps, windows};
+use super::gaps::TooLong;
+use super::{Accumulator, Settings, doubt, gaps, steps, windows};
 
 mod loss;
 mod profile;
@@ -88,6 +89,9 @@ impl Accumulator {
         let still = self.frames.as_ref().is_some_and(|(frames, _)| frames.clock_stands_still());
         warnings.extend(still.then(clock_stands_still));
         warnings.extend(traced.window.iter().flat_map(windows::warnings));
+        let alone = reader.filter(|reader| self.signs(reader) == 0);
+        let alone = alone.map_or(0, |_| self.too_long(settings).alone);
+        warnings.extend(gaps::pauses(&traced, alone));
         let (mut profile, sums) = profile(&self, firmware, settings);
         traced.sampling.idle_by_name = sums.idle;
         let balance = balance(&self, &traced.sampling, &sums, firmware.is_some())?;
@@ -139,6 +143,9 @@ impl Accumulator {
             undecodable_bytes: frames.undecodable_bytes,
         });
         let instructions = reader.instructions().unwrap_or(0);
+        let (signs, too_long) = (self.signs(reader), self.too_long(settings));
+        // Where other bits are wrong, these may be as well.
+        let shown = if signs > 0 { too_long.shown } else { 0 };
         StreamTotals {
             frames,
             bytes: packets.bytes + instructions,
@@ -148,21 +155,36 @@ impl Accumulator {
             undecodable_bytes: packets.undecodable_bytes + instructions,
             disruptions: packets.disruptions,
             packets_in_doubt: reader.doubt().packets,
-            damage: reader.doubt().damage
-                + self.exceptions.contradictions
-                + self.contradicted(settings),
+            damage: signs + too_long.alone + shown,
             overflows: self.overflows(),
             kinds: self.packet_kinds(),
         }
     }
 
+    /// Places of wrong bits, by packets and frames alone.
+    fn signs(&self, reader: &Reader) -> u64 {
+        reader.doubt().damage + self.exceptions.contradictions
+    }
+
     /// Timestamps that samples speak against: these come at a period, unless only parts are
     /// measured.
-    fn contradicted(&self, settings: &Settings) -> u64 {
+    fn too_long(&self, settings: &Settings) -> TooLong {
         let tick = settings.tick_cycles.filter(|tick| *tick > 0 && self.windows.is_none());
         let period =
             settings.period_cycles.zip(tick).map(|(cycles, tick)| cycles / u64::from(tick));
-        period.map_or(0, |period| self.gaps.too_long(period))
+        period.map(|period| self.gaps.too_long(period)).unwrap_or_default()
+    }
+
+    /// Stretches without a sample, from and to, in cycles; of a damaged stream they are no sign of
+    /// anything else.
+    fn pauses(&self, traced: &Traced, settings: &Settings) -> Vec<(u64, u64)> {
+        let tick = u64::from(settings.tick_cycles.unwrap_or(1));
+        let cycles = |ticks: u64| ticks.saturating_mul(tick);
+        let pauses = match traced.stream.damage {
+            0 => self.too_long(settings).pauses,
+            _ => Vec::new(),
+        };
+        pauses.into_iter().map(|(from, to)| (cycles(from), cycles(to))).collect()
     }
 
     fn times(&self, reader: &Reader, settings: &Settings) -> TimeBase {
@@ -191,13 +213,17 @@ impl Accumulator {
             asleep: self.asleep,
             prohibited: self.prohibited,
             period_cycles: settings.period_cycles,
+            pauses: self.pauses(traced, settings),
             ..Sampling::default()
         };
         if taken > 0 {
             let parts = traced.window.as_ref().map_or(1, |window| window.parts);
             let expected = loss::expected(self, traced, settings, taken);
             let due = expected.as_ref().map_err(Clone::clone);
-            sampling.lost = Some(loss::lost(&sampling, due, &traced.stream, parts));
+            sampling.lost = Some(match gaps::paused(&sampling.pauses) {
+                Some(why) => Loss::Unknown(why),
+                None => loss::lost(&sampling, due, &traced.stream, parts),
+            });
             sampling.expected = expected.ok();
         }
         sampling

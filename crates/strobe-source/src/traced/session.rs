@@ -15,6 +15,9 @@ use strobe_symbols::Firmware;
 use super::notes::{self, Notes};
 use super::{Accumulator, Intake, Listener, Payload, Settings, Tracks};
 
+/// Bits of a byte on the line, at least: Manchester encoding has no start and stop bits.
+const BITS_OF_A_BYTE: u64 = 8;
+
 /// What is wrong with a session.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -57,6 +60,8 @@ pub struct Session {
     notes: Notes,
     /// Host time of the last bytes since the recording began, in microseconds.
     host_us: u64,
+    /// That of the first byte at the latest, once there is any.
+    first_us: Option<u64>,
     /// Set where reading what was recorded is to end.
     stop: Arc<AtomicBool>,
     /// It ended there.
@@ -161,6 +166,7 @@ impl Session {
             events: Sinks { accumulator, settings, keep: false, tracks: None, ports, failed: None },
             notes: Notes::default(),
             host_us: 0,
+            first_us: None,
             stop: Arc::default(),
             stopped: false,
         }
@@ -201,6 +207,13 @@ impl Session {
     /// # Errors
     /// If the sink of a port takes no more.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if !bytes.is_empty() && self.first_us.is_none() {
+            // These came up to now, and no faster than the line brings them.
+            let baud = self.events.settings.baud.map(u64::from).filter(|baud| *baud > 0);
+            let bits = bytes.len() as u64 * BITS_OF_A_BYTE;
+            let on_line = baud.map_or(0, |baud| bits.saturating_mul(1_000_000) / baud);
+            self.first_us = Some(self.host_us.saturating_sub(on_line));
+        }
         self.intake.push(bytes, &mut self.events);
         self.events.check()
     }
@@ -282,6 +295,7 @@ impl Session {
         }
         if let Some(recording) = &mut settings.recording {
             recording.nanoseconds = self.host_us.saturating_mul(1000);
+            recording.first_nanoseconds = self.first_us.unwrap_or(0).saturating_mul(1000);
             recording.notes = self.notes.0.clone();
         } else {
             let notes = self.notes.0.iter();

@@ -17,8 +17,9 @@ const DEVIATIONS: f64 = 5.0;
 /// cycles.
 pub(super) fn warnings(traced: &Traced) -> Vec<Warning> {
     let (times, sampling) = (&traced.times, &traced.sampling);
-    // Where packets are lost, samples and exceptions are not lost alike.
+    // Where packets are lost, or sampling is off, samples and exceptions are not lost alike.
     let usable = times.tick_cycles.is_some()
+        && sampling.pauses.is_empty()
         && traced.stream.overflows + traced.stream.packets_in_doubt == 0;
     let Some(period) = sampling.period_cycles.filter(|_| usable && sampling.taken > 0) else {
         return Vec::new();

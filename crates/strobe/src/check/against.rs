@@ -70,11 +70,11 @@ impl Drop for Worktree {
 fn git(directory: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let mut command = Command::new("git");
     command.args(arguments);
-    let shown = || format!("git {}", arguments.join(" "));
-    let ended = process::run(&mut command, directory, PATIENCE)
-        .map_err(|e| exit::data(format!("{}: {e}", shown())))?;
+    let shown = format!("git {}", arguments.join(" "));
+    let ended = process::run(&shown, &mut command, directory, PATIENCE)
+        .map_err(|e| exit::data(format!("{shown}: {e}")))?;
     match ended.status.success() {
         true => Ok(ended.output),
-        false => Err(exit::data(format!("{}: {}", shown(), ended.output))),
+        false => Err(exit::data(format!("{shown}: {}", ended.output))),
     }
 }

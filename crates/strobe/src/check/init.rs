@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use strobe_analyse::attribution::{By, rows};
 use strobe_analyse::budget::{Selector, Statistic, contributors};
 use strobe_model::measurement::{Cell, Content, Measurement, Number, Quantity, Table, Trust};
+use strobe_model::visible::is_obeyed;
 
 use super::commands;
 use super::config::{Firmware, Words};
@@ -253,7 +254,7 @@ impl Written {
 
     /// A budget as a comment.
     fn offered(&mut self, comment: &str, lines: &[String], limits: &[(&str, &str)]) {
-        let comment = comment.replace(char::is_control, " ");
+        let comment = comment.replace(is_obeyed, " ");
         let _ = write!(self.0, "\n# {comment}\n# [[firmware.budget]]\n");
         lines.iter().for_each(|line| self.0.push_str(&format!("# {line}\n")));
         limits.iter().for_each(|(key, limit)| self.0.push_str(&format!("# {key} = \"{limit}\"\n")));
@@ -264,7 +265,7 @@ impl Written {
         let _ = write!(
             self.0,
             "\n# {}\n[[firmware.budget]]\n{lines}\n{which} = \"{limit}\"\n",
-            comment.replace(char::is_control, " ")
+            comment.replace(is_obeyed, " ")
         );
     }
 
@@ -383,9 +384,23 @@ fn above(value: f64) -> u64 {
     ((more / step).ceil() * step) as u64
 }
 
-/// A string of TOML.
+/// A string of TOML, with what a terminal obeys escaped.
 fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
+    if !text.contains(is_obeyed) {
+        return toml::Value::String(text.to_owned()).to_string();
+    }
+    let mut out = String::from('"');
+    for c in text.chars() {
+        if is_obeyed(c) {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            if matches!(c, '"' | '\\') {
+                out.push('\\');
+            }
+            out.push(c);
+        }
+    }
+    out + "\""
 }
 
 #[cfg(test)]
@@ -396,5 +411,15 @@ mod tests {
     fn limits_are_round_and_above() {
         assert_eq!([above(0.0), above(1.0), above(100.0), above(45123.0)], [1, 2, 110, 48000]);
         assert_eq!(quoted("a\"b\\"), "'a\"b\\'");
+    }
+
+    /// A file that is read in an editor shows names as they are, and has the same value.
+    #[test]
+    fn names_in_the_file_hold_nothing_that_a_terminal_obeys() {
+        let hostile = "a\u{202e}\"b\\\u{1b}c\n\u{61c}'d";
+        let text = quoted(hostile);
+        assert_eq!(text, r#""a\u202e\"b\\\u001bc\u000a\u061c'd""#);
+        let read: toml::Table = format!("x = {text}").parse().expect("TOML");
+        assert_eq!(read["x"].as_str(), Some(hostile));
     }
 }

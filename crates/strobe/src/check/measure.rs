@@ -83,7 +83,7 @@ pub fn build(firmware: &Firmware, directory: &Path) -> Result<(), String> {
 }
 
 fn shell(command: &str, directory: &Path, timeout: Duration) -> Result<(), String> {
-    let ended = process::run(&mut process::shell(command), directory, timeout)
+    let ended = process::run(command, &mut process::shell(command), directory, timeout)
         .map_err(|e| format!("`{command}`: {e}"))?;
     match ended.status.success() {
         true => Ok(()),
@@ -195,7 +195,8 @@ fn strobe(
     command.args(arguments).arg("-o").arg(&path);
     let shown = format!("strobe {}", arguments.join(" "));
     let failed = |code, why| Failed { command: Some(shown.clone()), code, why };
-    let ended = process::run(&mut command, directory, duration(firmware.timeout.as_deref(), RUN))
+    let timeout = duration(firmware.timeout.as_deref(), RUN);
+    let ended = process::run(&shown, &mut command, directory, timeout)
         .map_err(|e| failed(None, format!(": {e}")))?;
     if !path.is_file() {
         return Err(failed(ended.status.code(), format!(": {}", ended.output)));

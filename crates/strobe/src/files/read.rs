@@ -3,9 +3,14 @@
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use super::ledger;
-use crate::exit;
+use crate::{exit, interrupt, terminal};
+
+/// How long a pipe may wait for its writer before that is stated, and how soon a signal ends it.
+const WRITER: Duration = Duration::from_millis(200);
 
 /// A kind of file, for limits and messages.
 #[derive(Clone, Copy)]
@@ -207,10 +212,11 @@ pub fn is_directory(path: &Path) -> anyhow::Result<bool> {
     Ok(metadata.is_dir())
 }
 
-/// Opens what bytes come from as they come, a pipe or a device as well: a source to record.
+/// Opens what bytes come from as they come, a pipe or a device as well: a source to record. A named
+/// pipe is waited for until somebody writes to it.
 ///
 /// # Errors
-/// If it cannot be opened (66), or is an output (64).
+/// If it cannot be opened (66), or is an output (64); if a signal ends the wait (130).
 pub fn stream(path: &Path) -> anyhow::Result<File> {
     let unreadable = |e: io::Error| exit::no_input(format!("cannot read {}: {e}", path.display()));
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
@@ -218,7 +224,39 @@ pub fn stream(path: &Path) -> anyhow::Result<File> {
         return Err(exit::no_input(format!("{} is a directory", path.display())));
     }
     ledger::opens(path, &metadata)?;
-    File::open(path).map_err(unreadable)
+    if what(&metadata) == PIPE { pipe(path) } else { File::open(path).map_err(unreadable) }
+}
+
+/// Opens a named pipe, which the system does once somebody writes to it. Nothing but the end of the
+/// process ends a thread that waits for that, so it is another one than whoever heeds signals.
+fn pipe(path: &Path) -> anyhow::Result<File> {
+    let shown = path.display();
+    let unreadable = |e: io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
+    let (sender, receiver) = mpsc::channel();
+    let opened = path.to_owned();
+    let open = move || {
+        // Nobody is there any more once a signal has ended the wait.
+        let _ = sender.send(File::open(opened));
+    };
+    std::thread::Builder::new().spawn(open).map_err(unreadable)?;
+    let mut is_stated = false;
+    loop {
+        match receiver.recv_timeout(WRITER) {
+            Ok(file) => return file.map_err(unreadable),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(exit::no_input(format!("cannot read {shown}")));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        // From its first look on, signals set a flag and end nothing by themselves.
+        if interrupt::happened() {
+            let by = interrupt::by();
+            return Err(exit::interrupted(format!("stopped by {by} before {shown} had a writer")));
+        }
+        if !std::mem::replace(&mut is_stated, true) {
+            terminal::message(&format!("strobe: {shown} is a pipe, waiting for a writer"));
+        }
+    }
 }
 
 fn too_long(path: &Path, kind: &Kind, has: &str) -> anyhow::Error {
@@ -226,12 +264,15 @@ fn too_long(path: &Path, kind: &Kind, has: &str) -> anyhow::Error {
     exit::data(format!("{called}{shown} {has}; at most {most} bytes are read"))
 }
 
+/// What a pipe is called.
+const PIPE: &str = "a pipe";
+
 #[cfg(unix)]
 fn what(metadata: &Metadata) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
     let kind = metadata.file_type();
     if kind.is_fifo() {
-        "a pipe"
+        PIPE
     } else if kind.is_socket() {
         "a socket"
     } else {

@@ -62,7 +62,7 @@ impl Rig {
         let galleries = hosts.iter_mut().filter_map(host::Terminal::finish).collect();
         let outcomes = outcomes.map_err(|e| self.explain(e))?;
         let pictures = Gallery::finish(galleries)?;
-        let wanted = simulate::wants_others(setup, &hosts[self.chosen], &outcomes);
+        let wanted = simulate::wants_others(setup, asked, &hosts[self.chosen], &outcomes);
         let others = others.filter(|_| wanted).and_then(|hosts| {
             let likely: Vec<&Record> = outcomes.iter().map(|outcome| &outcome.record).collect();
             extremes::run_rig(layout, &likely, (self.chosen, hosts), &interrupted)

@@ -71,9 +71,10 @@ pub struct World {
     #[arg(long, value_name = "ADDRESS=VALUE")]
     pub(super) trace_write: Vec<RegisterWrite>,
     /// Where the bounds of modelled figures are from: `runs`, two further runs with the least and
-    /// the most of each wait; or `carried`, worked out beside the one run, which takes no time but
-    /// is less sure where code waits for something. By default runs, up to 400 million
-    /// instructions; carried where somebody types, and for benchmarks.
+    /// the most of each wait, side by side behind the first; or `carried`, worked out beside the
+    /// one run, which takes no time but is not sure where code waits for something. By default
+    /// runs; carried where somebody types, and beyond 400 million instructions of a firmware that
+    /// was given no end and of recorded pins.
     #[arg(long, value_name = "FROM", value_enum)]
     pub(super) bounds: Option<BoundsFrom>,
     /// Do not show what the firmware prints.

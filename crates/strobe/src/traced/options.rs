@@ -170,6 +170,7 @@ impl Options {
             recording: header.map(|header| Recording {
                 source: format!("{} {}", header.source.kind, header.source.name).trim().to_owned(),
                 nanoseconds: 0,
+                first_nanoseconds: 0,
                 notes: Vec::new(),
                 replayed: REPLAYED.contains(&header.source.kind.as_str()),
                 flashed: header.flashed.clone(),

@@ -103,16 +103,43 @@ fn a_call_to_what_comes_next_is_none() {
 /// main: movs r4, #5; back: bl work; subs r4, #1; bne back; b . work: movs r0, #1; b other. other:
 /// movs r0, #2; bx lr.
 #[test]
-fn calls_that_a_jump_ends_are_counted() {
+fn calls_that_a_jump_ends_go_on_until_that_returns() {
     let code = [0x2405, 0xf000, 0xf803, 0x3c01, 0xd1fb, 0xe7fe, 0x2001, 0xe7ff, 0x2002, 0x4770];
     let functions = [("main", 0, 12), ("work", 12, 4), ("other", 16, 4)];
     let elf = crate::waits::with_functions(&code, &functions, &[]);
     let board = ["--board", "cortex-m3", "--until", "1000c", "--calls", "work"];
     let ran = crate::waits::run(&elf, &[&board[..], &["--calls", "other"]].concat());
-    assert_eq!(spread(&ran, "calls", "work with callees").spread.count(), 5);
+    let of = |what: &str| spread(&ran, "calls", what).spread.clone();
+    assert_eq!((of("work with callees").count(), of("other with callees").count()), (5, 5));
+    let both = of("work alone").sum() + of("other with callees").sum();
+    assert_eq!(of("work with callees").sum(), both);
+    assert_eq!(of("work entry to return"), of("work with callees"));
     let notes = notes(&ran, "calls");
     assert!(notes.contains("work: 5 calls ended in a jump"), "{notes}");
     assert!(!notes.contains("other: "), "{notes}");
+}
+
+/// main: movs r0, #4; bl even; b . even: subs r0, #1; bmi out; b odd; out: bx lr; nop. odd: subs
+/// r0, #1; bmi out; b even; out: bx lr.
+#[test]
+fn functions_that_jump_to_one_another_are_one_call() {
+    let code = [
+        0x2004, 0xf000, 0xf801, 0xe7fe, 0x3801, 0xd400, 0xe001, 0x4770, 0x46c0, 0x3801, 0xd400,
+        0xe7f7, 0x4770,
+    ];
+    let functions = [("main", 0, 8), ("even", 8, 10), ("odd", 18, 8)];
+    let elf = crate::waits::with_functions(&code, &functions, &[]);
+    let board = ["--board", "cortex-m3", "--until", "1000c", "--calls", "even"];
+    let ran = crate::waits::run(&elf, &[&board[..], &["--calls", "odd"]].concat());
+    let of = |what: &str| spread(&ran, "calls", what).spread.clone();
+    assert_eq!((of("even with callees").count(), of("odd with callees").count()), (1, 1));
+    let all = inclusive(&ran, "even") + inclusive(&ran, "odd");
+    assert_eq!((of("even with callees").sum(), of("even entry to return").sum()), (all, all));
+    assert_eq!(of("even alone").sum(), inclusive(&ran, "even"));
+    let notes = notes(&ran, "calls");
+    for words in ["even: 2 calls came from within", "even: 2 calls ended", "odd: 1 call came"] {
+        assert!(notes.contains(words), "no {words:?} in {notes}");
+    }
 }
 
 #[test]

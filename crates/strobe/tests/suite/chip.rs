@@ -209,6 +209,30 @@ fn a_board_that_is_named_is_obeyed_with_a_warning() {
     assert!(!texts.iter().any(|text| text.contains("does not fit")), "{texts:?}");
 }
 
+/// An MPS2 has memories where an nRF52 has them, and other devices at the addresses of its.
+#[test]
+fn advice_names_no_board_whose_peripherals_are_others() {
+    let nrf52 = Case::new(&image(0, V7EM, &NRF52, 0, 0x2004_0000).build());
+    for board in ["stm32f407", "cortex-m0"] {
+        let ran = nrf52.run(&["--board", board]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{board}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("mps2"), "{}", ran.stderr);
+        let words = ["nRF52 (Cortex-M4F)", "cortex-m4f", "--memory flash=", "--svd", "--new"];
+        for word in words {
+            assert!(ran.stderr.contains(word), "no {word:?} in {}", ran.stderr);
+        }
+    }
+    let (_, texts) = nrf52.board(&["--board", "cortex-m4f"]);
+    assert!(!texts.iter().any(|text| text.contains("mps2")), "{texts:?}");
+    let stated = |text: &&String| text.contains("it is for nRF52 (Cortex-M4F)");
+    let way_on = texts.iter().find(stated).unwrap_or_else(|| panic!("{texts:?}"));
+    assert!(way_on.contains("--svd") && way_on.contains("strobe boards --new"), "{way_on}");
+    // Without registers of a family every board with its memories may be meant.
+    let bare = Case::new(&image(0, V7EM, &[], 0, 0x2004_0000).build());
+    let ran = bare.run(&["--board", "cortex-m0"]);
+    assert!(ran.stderr.contains("it fits boards") && ran.stderr.contains("mps2"), "{}", ran.stderr);
+}
+
 #[test]
 fn a_board_whose_core_is_too_old_is_refused() {
     for architecture in [V7M, V7EM] {

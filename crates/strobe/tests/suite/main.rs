@@ -15,6 +15,7 @@ mod bands;
 mod bench;
 mod benchmarks;
 mod bootloader;
+mod bounds;
 mod calls;
 mod captures;
 mod check;

@@ -32,6 +32,16 @@ pub(super) fn with_functions(
 
 /// The same in flash from `base` on.
 pub(super) fn at(base: u32, code: &[u16], functions: &[(&str, u32, u32)], pool: &[u32]) -> Vec<u8> {
+    builder(base, code, functions, pool).build()
+}
+
+/// The same, for further sections.
+pub(super) fn builder(
+    base: u32,
+    code: &[u16],
+    functions: &[(&str, u32, u32)],
+    pool: &[u32],
+) -> ElfBuilder {
     let first = base + CODE;
     let mut words = vec![first | 1; CODE as usize / 4];
     words[0] = 0x2000_1000;
@@ -54,7 +64,7 @@ pub(super) fn at(base: u32, code: &[u16], functions: &[(&str, u32, u32)], pool: 
     }
     let (name, value, kind) = ("ticks".into(), 0x2000_0010, 1);
     elf.symbol(Symbol { name, value, size: 4, kind, global: true, section: 0xfff1 });
-    elf.build()
+    elf
 }
 
 pub(super) fn run(elf: &[u8], arguments: &[&str]) -> Measurement {

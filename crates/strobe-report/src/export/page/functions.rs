@@ -198,7 +198,14 @@ impl<'a> Functions<'a> {
         }
         for (i, other) in self.others.iter().zip(&line.others) {
             match other {
-                Some(amount) => self.amount(&self.profile.measures[*i], *amount, false, out),
+                Some(amount) => {
+                    let measure = &self.profile.measures[*i];
+                    // What is modelled and has no ends anywhere is exact nowhere.
+                    let is_open = matches!(measure.kind, Kind::Modelled { .. })
+                        && !self.profile.has_ends(&measure.id)
+                        && amount.value > 0;
+                    self.amount(measure, *amount, is_open, out);
+                }
                 None => out.push_str("<td></td>"),
             }
         }

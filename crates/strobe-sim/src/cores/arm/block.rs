@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::decode::decode;
 use super::insn::Insn;
 use super::jit::Compiled;
-use super::neighbours::{Placed, waits_first};
+use super::neighbours::{self, Placed};
 use super::timing::{Cost, MOST_FOR_OPERANDS, SYSTEM_BUS, Timing};
 use crate::kernel::bus::Bus;
 use crate::kernel::device::Size;
@@ -350,13 +350,14 @@ impl Blocks {
         if let (Some(target), Some(cost)) = (last.target(), costs.last_mut()) {
             cost.refill += timing.refill_early_at(target, bus.peek(target, Size::Half));
         }
-        let meta: Vec<Meta> = (code.iter().zip(costs).enumerate())
-            .map(|(at, (placed, cost))| Meta {
+        let first_waits = first_waits(&code, bus, timing);
+        let meta: Vec<Meta> = (code.iter().zip(costs).zip(first_waits))
+            .map(|((placed, cost), first_wait)| Meta {
                 offset: (placed.address.wrapping_sub(pc) / 2) as u16,
                 size: placed.size as u8,
                 cost,
                 data_wait: data_wait(*placed, bus, timing),
-                first_wait: first_wait(at.checked_sub(1).map(|at| code[at]), *placed, bus, timing),
+                first_wait,
             })
             .collect();
         let stop_here = self.stops.binary_search(&pc).is_ok();
@@ -484,9 +485,13 @@ fn data_wait(placed: Placed, bus: &Bus, timing: &Timing) -> HalfCycles {
     literal
 }
 
-fn first_wait(before: Option<Placed>, here: Placed, bus: &Bus, timing: &Timing) -> u8 {
-    let waits = bus.first_wait.length > 0 && waits_first(timing.kind, before, here);
-    if waits { bus.first_wait.cycles } else { 0 }
+/// Cycles that each instruction waits where RAM answers late at first.
+fn first_waits(code: &[Placed], bus: &Bus, timing: &Timing) -> Vec<u8> {
+    if bus.first_wait.length == 0 {
+        return vec![0; code.len()];
+    }
+    let waits = neighbours::first_waits(timing.kind, code).into_iter();
+    waits.map(|waits| if waits { bus.first_wait.cycles } else { 0 }).collect()
 }
 
 fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {

@@ -153,6 +153,16 @@ mod tests {
         // ldr r0, [r4]; adds r1, #1. str r0, [r4].
         assert_eq!(late(&[0x6820, 0x3101]), 1);
         assert_eq!(late(&[0x6020, 0x3101]), 0);
+        // str r0, [r4]; str r1, [r4, #4]; str r2, [r4, #8]: the second waits for the first.
+        assert_eq!(late(&[0x6020, 0x6061]), 1);
+        assert_eq!(late(&[0x6020, 0x6061, 0x60a2]), 1);
+        // ... and so does a load there; behind two stores it follows on a bus that is theirs.
+        assert_eq!(late(&[0x6020, 0x6861]), 1);
+        assert_eq!(late(&[0x6020, 0x6061, 0x68a2]), 1);
+        // ldr r0, [r4]; str r1, [r4, #4]; str r2, [r4, #8]: the load has waited for all three.
+        assert_eq!(late(&[0x6820, 0x6061, 0x60a2]), 1);
+        // str r0, [r4]; adds r1, #1; str r0, [r4]: the buffer is empty again.
+        assert_eq!(late(&[0x6020, 0x3101, 0x6020]), 0);
         // push {r0, r1}; nop; pop {r0, r1}.
         assert_eq!(late(&[0xb403, 0xbf00, 0xbc03]), 2);
         // ldr r0, [r4]; ldr r1, [r4, #4]; ldr r2, [r4, #8]: only the first.

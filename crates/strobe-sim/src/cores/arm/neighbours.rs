@@ -224,12 +224,48 @@ fn follows_load(kind: CoreKind, before: Placed, here: Placed) -> bool {
         && pairs(kind, before, here)
 }
 
-/// Whether an instruction waits for the first word of what it accesses, where a memory makes it
-/// (`first_wait` in the board file): loads, unless their address phase overlaps with a load before
-/// them, and stores of several registers. One of a single register goes on without.
-pub(super) fn waits_first(kind: CoreKind, before: Option<Placed>, here: Placed) -> bool {
+/// What the transfer before has left, where a memory makes its first word wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Row {
+    /// Nothing that the next one follows without a gap.
+    Ended,
+    /// A store that waits in the write buffer.
+    Buffered,
+    /// A store on a bus that is the core's.
+    Stored,
+}
+
+/// Which instructions of a straight run wait for the first word of what they access, where a memory
+/// makes it (`first_wait` in the board file). Of transfers that follow each other on the bus
+/// without a gap the first one waits: of loads whose address phases overlap, of stores in a row,
+/// and of what comes right behind them. A store of one register does not wait itself, since the
+/// write buffer has it, and its wait is that of a transfer right behind it.
+pub(super) fn first_waits(kind: CoreKind, code: &[Placed]) -> Vec<bool> {
+    let mut row = Row::Ended;
+    let mut waits = Vec::with_capacity(code.len());
+    for (at, &here) in code.iter().enumerate() {
+        let behind_load = |overlaps: fn(CoreKind, Placed, Placed) -> bool| {
+            at > 0 && overlaps(kind, code[at - 1], here)
+        };
+        let (wait, next) = match role(here.insn) {
+            Role::Store { .. } if here.conditional => (false, Row::Ended),
+            Role::Store { .. } if behind_load(takes_the_loads_wait) => (false, Row::Stored),
+            Role::Store { .. } if row == Row::Ended => (false, Row::Buffered),
+            Role::Store { .. } => (row == Row::Buffered, Row::Stored),
+            Role::StoreRegister => (row == Row::Buffered, Row::Ended),
+            Role::Load { .. } | Role::LoadMany if behind_load(follows_load) => (false, Row::Ended),
+            _ => (row != Row::Stored && loads_first(here.insn), Row::Ended),
+        };
+        waits.push(wait);
+        row = next;
+    }
+    waits
+}
+
+/// Whether an instruction that begins a row of transfers waits for its first word.
+fn loads_first(insn: Insn) -> bool {
     use Insn::*;
-    match here.insn {
+    match insn {
         Stm { .. } | Push { .. } | StoreMultiple { .. } | StoreDual { .. } => true,
         FpStoreMultiple { .. } => true,
         FpStore { count, .. } => count > 1,
@@ -237,12 +273,7 @@ pub(super) fn waits_first(kind: CoreKind, before: Option<Placed>, here: Placed) 
         PopPc { .. } | LoadMultiplePc { .. } => true,
         LoadPc { .. } | LoadPcReg { .. } | TableBranch { .. } | LoadExclusive { .. } => true,
         LdrLit { .. } | LoadAt { .. } => false,
-        _ => match role(here.insn) {
-            Role::Load { .. } | Role::LoadMany => {
-                !before.is_some_and(|before| follows_load(kind, before, here))
-            }
-            _ => false,
-        },
+        _ => matches!(role(insn), Role::Load { .. } | Role::LoadMany),
     }
 }
 

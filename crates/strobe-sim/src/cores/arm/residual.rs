@@ -82,7 +82,7 @@ impl CoreKind {
         match self {
             CoreKind::CortexM0 | CoreKind::CortexM0plus => None,
             CoreKind::CortexM3 => {
-                Some(Residual { figures: 53, median: 9, less: 24, more: 39, more_with_waits: 101 })
+                Some(Residual { figures: 53, median: 9, less: 25, more: 26, more_with_waits: 101 })
             }
             CoreKind::CortexM4 | CoreKind::CortexM4f => {
                 Some(Residual { figures: 79, median: 5, less: 7, more: 23, more_with_waits: 104 })

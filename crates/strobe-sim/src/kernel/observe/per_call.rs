@@ -1,7 +1,8 @@
 //! What each call of a few chosen functions costs: entry to return, beside the call tree's sums.
 //!
 //! A call is open while its function is on the chain of callers that the call tree keeps: calls of
-//! the function from within itself belong to the outermost one, and a tail call ends it.
+//! the function from within itself belong to the outermost one. Where the function ends in a jump
+//! to another one, which returns in its place, the call is open until that returns.
 
 use strobe_model::measurement::Spread;
 
@@ -40,7 +41,7 @@ pub struct PerCall {
     pub worst: Option<Call>,
     /// Calls from within an open call: part of it.
     pub nested: u64,
-    /// Calls that a tail call ended.
+    /// Jumps to another function, which returns in this one's place.
     pub tails: u64,
     /// Calls of which measuring saw a part only.
     pub parts: u64,
@@ -81,6 +82,9 @@ struct Open {
 pub(super) struct Opened {
     mask: u64,
     open: Vec<Open>,
+    /// Functions that have jumped on to another one, by how many callers there were: all of them
+    /// up to there.
+    jumped: Vec<(usize, u64)>,
 }
 
 impl Opened {
@@ -93,6 +97,38 @@ impl Opened {
                 open.call.alone += cycles;
             }
         }
+    }
+
+    /// With so many callers, functions jump on to another one: their calls go on until what called
+    /// them does.
+    pub(super) fn jumped_on(&mut self, callers: usize, bits: u64) {
+        let before = self.returned(callers);
+        match self.jumped.last_mut() {
+            Some((at, all)) if *at == callers => *all |= bits,
+            _ if bits != 0 => self.jumped.push((callers, before | bits)),
+            _ => {}
+        }
+    }
+
+    /// The functions that have jumped on and whose calls are open, there being so many callers.
+    #[inline]
+    pub(super) fn returned(&mut self, callers: usize) -> u64 {
+        while self.jumped.last().is_some_and(|(at, _)| *at > callers) {
+            self.jumped.pop();
+        }
+        self.jumped()
+    }
+
+    /// The same, where no caller has gone on since.
+    #[inline]
+    pub(super) fn jumped(&self) -> u64 {
+        self.jumped.last().map_or(0, |(_, all)| *all)
+    }
+
+    /// No call is open any more.
+    fn clear(&mut self) {
+        self.mask = 0;
+        self.jumped.clear();
     }
 }
 
@@ -127,7 +163,7 @@ impl Chosen {
         }
     }
 
-    /// Calls of functions end in a jump to another one.
+    /// Functions jump on to another one.
     pub(super) fn jumped_on(&mut self, bits: u64) {
         for (at, chosen) in self.all.iter_mut().enumerate() {
             chosen.tails += u64::from(bits & (1 << at) != 0);
@@ -145,7 +181,7 @@ impl Chosen {
         entered.for_each(|open| (open.epoch, open.call.elapsed) = (self.epoch, 0));
     }
 
-    /// The core is now in a node on whose chain the functions of `mask` are.
+    /// The core is now where the functions of `mask` have open calls.
     pub(super) fn follow(&mut self, opened: &mut Opened, mask: u64, call: Call) {
         let before = std::mem::replace(&mut opened.mask, mask);
         if before & !mask != 0 {
@@ -167,13 +203,13 @@ impl Chosen {
 
     /// A handler ends, and all its calls with it.
     pub(super) fn close_all(&mut self, opened: &mut Opened, cycle: u64) {
-        opened.mask = 0;
+        opened.clear();
         opened.open.drain(..).for_each(|open| self.close(open, cycle));
     }
 
     /// Calls that never return: a reset, or the end of the run.
     pub(super) fn cut(&mut self, opened: &mut Opened) {
-        opened.mask = 0;
+        opened.clear();
         opened.open.drain(..).for_each(|open| self.part(open));
     }
 

@@ -29,6 +29,7 @@ impl Bench<'_> {
             until: Some(self.options.after.clone()),
             default_limit: Some(DEFAULT_LIMIT),
             limit: Some(Limit::Nanoseconds(self.options.timeout)),
+            model: self.model,
             ..Settings::default()
         };
         let bus = ready(self.firmware, self.board, &settings)?;

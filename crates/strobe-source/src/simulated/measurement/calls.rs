@@ -56,7 +56,7 @@ fn notes(calls: &FunctionCalls) -> Vec<String> {
         let calls = counted(*tails, "call");
         out.push(format!(
             "{name}: {calls} ended in a jump to another function (a tail call). What that one \
-             takes until it returns is in no figure of {name}; `--calls` with its name measures it."
+             takes until it returns is among the callees; in the call tree it stands beside {name}."
         ));
     }
     if *parts > 0 {

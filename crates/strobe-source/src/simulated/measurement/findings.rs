@@ -32,12 +32,11 @@ pub(super) fn findings(record: &Record) -> Vec<Finding> {
 /// What the reader should know of bounds that no further runs have settled.
 fn carried(record: &Record) -> Option<Finding> {
     let text = "Bounds are carried along with one run. Where code waits for something that is not \
-                recognised, a figure can lie outside of them, and what is counted (instructions, \
-                calls, rounds) has none: it is that of this run, and marked ~ where waits decide \
-                it.";
+                recognised, as a variable that a handler counts, a figure can lie outside of them, \
+                and what is counted (instructions, calls, rounds) has none: it is that of this \
+                run, and marked ~ where waits decide it.";
     let advice = "`--bounds runs` takes them from two further runs, with the least and with the \
-                  most of each wait; not where somebody types or another machine sends, nor with \
-                  several chips.";
+                  most of each wait; not where somebody types or another machine sends.";
     extremes::differ(record).then(|| Finding {
         advice: Some(advice.to_owned()),
         ..Finding::new(Severity::Note, extremes::CARRIED, text)

@@ -26,6 +26,13 @@ fn is_open(wait: &Wait) -> bool {
     wait.until != Until::Counted
 }
 
+/// Whether bounds that one run carries along follow what ends a wait: the time of a device that is
+/// polled, or that of a loop that counts. A variable that a handler writes takes up what the work
+/// before it leaves open, and the loop's own cycles do not show that.
+fn is_followed(wait: &Wait) -> bool {
+    wait.polls || !is_open(wait)
+}
+
 /// The causes that cycles of such waits have.
 pub(super) fn causes(record: &Record) -> Vec<Cause> {
     let samples = &record.profile.addresses;
@@ -48,7 +55,7 @@ pub(super) fn cycles(record: &Record) -> Option<Bounds> {
 /// The same as a headline figure.
 pub(super) fn total(record: &Record, model: &Model) -> Option<Quantity> {
     let sum = cycles(record)?;
-    Some(match sum.is_exact() {
+    Some(match sum.is_exact() || !record.waits.iter().all(is_followed) {
         true => model.about(sum.likely, Unit::CYCLES),
         false => model.bounded(sum, Unit::CYCLES),
     })
@@ -67,7 +74,7 @@ pub(super) fn table(record: &Record, model: &Model) -> Option<Section> {
         Column::text("place", "place"),
     ]);
     for wait in &record.waits {
-        let cycles = match wait.cycles.is_exact() {
+        let cycles = match wait.cycles.is_exact() || !is_followed(wait) {
             true => model.cell(wait.cycles.likely),
             false => model.bounded(wait.cycles, Unit::CYCLES).into(),
         };

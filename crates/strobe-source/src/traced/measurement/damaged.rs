@@ -452,6 +452,39 @@ fn a_timestamp_that_samples_speak_against_is_damage() {
     }
 }
 
+/// A firmware may switch sampling off and on again: other packets go on, and no bit is wrong.
+#[test]
+fn sampling_that_was_off_is_no_damage() {
+    let mut stream = Stream::new();
+    for n in 0..4000 {
+        if n % 800 == 0 {
+            stream.sync();
+        }
+        let is_on = !(1000..1400).contains(&n);
+        if is_on {
+            stream.pc_sample(0x0800_0100).local_timestamp(10, 0);
+        }
+        stream.exception(15, 1).local_timestamp(if is_on { 5 } else { 15 }, 0);
+        stream.exception(15, 2).local_timestamp(20, 0);
+        stream.exception(0, 3).local_timestamp(TICKS - 35, 0);
+    }
+    let out = measured(&stream.bytes, Framing::Bare);
+    let text = |code: &str| out.findings.iter().find(|f| f.code == code).map(|f| f.text.as_str());
+    assert_eq!(text("damaged"), None);
+    let paused = text("sampling-paused").expect("it is stated");
+    assert!(paused.contains("from 255.784 to 358.440 ms"), "{paused}");
+    let lost = out.coverage.lost.as_ref().expect("samples can be lost");
+    let Trust::Unknown { why } = lost.trust() else { panic!("{lost:?}") };
+    assert!(why.contains("sampling was off"), "{why}");
+    let entered = column(&out, "interrupts", "entered");
+    assert!(matches!(entered[..], [Cell::Exact(n)] if n.as_u64() == 4000), "{entered:?}");
+    assert_eq!(out.total("samples").and_then(Quantity::value), Some(3600u64.into()));
+    // Beside other signs of wrong bits it may be one as well.
+    let out = measured(&flipped(&stream.bytes, 1000, 1), Framing::Bare);
+    assert_eq!(out.findings.first().map(|f| f.code.as_str()), Some("damaged"));
+    assert!(!out.findings.iter().any(|finding| finding.code == "sampling-paused"));
+}
+
 /// Where all samples speak against the timestamps, the period may be wrong as well.
 #[test]
 fn a_wrong_period_is_no_loss() {

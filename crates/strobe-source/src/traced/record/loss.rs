@@ -2,9 +2,11 @@
 //!
 //! Samples come at a period, so their number follows from time. There may be two clocks: the
 //! target's own timestamps, and the host's. The host's is worth nothing where the bytes were read
-//! from a file, or came faster than the line can bring them.
+//! from a file, or came faster than the line can bring them. By it alone no loss is exact: it is
+//! another clock, and does not know when sampling began.
 
 use strobe_model::measurement::Loss;
+use strobe_model::number::grouped;
 use strobe_model::{Expected, Sampling, StreamTotals, TimeBase, Traced};
 
 use super::super::{Accumulator, Settings, doubt};
@@ -15,6 +17,10 @@ const SLACK_PERCENT: u128 = 20;
 
 /// Fewer bytes than this may have been in a buffer on the way.
 const FEWEST_BYTES: u64 = 1 << 12;
+
+/// By how many parts of the samples that are due the host's clock may be off: far more than clocks
+/// are, so that buffers on the way are in it.
+const ROUGH: u64 = 100;
 
 /// How many samples should have come.
 pub(super) fn expected(
@@ -93,9 +99,11 @@ fn by_host(traced: &Traced, settings: &Settings, period: u64) -> Result<Expected
              no use",
         );
     }
-    let samples = host * u128::from(hz) / 1_000_000_000 / u128::from(period);
+    // Nothing is known to have been sent before the first bytes.
+    let sending = host.saturating_sub(recording.first_nanoseconds.into());
+    let samples = sending * u128::from(hz) / 1_000_000_000 / u128::from(period);
     let samples = u64::try_from(samples).map_err(|_| "the host's clock is out of range")?;
-    Ok(Expected { samples, from: "the host's clock".to_owned(), at_least: false })
+    Ok(Expected { samples, from: doubt::HOST.to_owned(), at_least: false })
 }
 
 /// Whether more came in that time than the line can carry, or more of the target's own time.
@@ -124,12 +132,15 @@ pub(super) fn lost(
         Ok(expected) => expected,
         Err(why) => return Loss::Unknown(why),
     };
-    if let Some(why) = doubt::unexplained(expected, sampling.taken, stream, parts) {
+    let unexplained = doubt::unexplained(expected, sampling.taken, stream, parts);
+    if let Some(why) = unexplained.or_else(|| unseen(expected, sampling.taken, stream)) {
         return Loss::Unknown(why);
     }
+    let is_rough = expected.from == doubt::HOST;
+    let slack = if is_rough { expected.samples / ROUGH } else { 0 };
     // Samples in doubt came, if they were any.
     let lost = expected.samples.saturating_sub(sampling.taken);
-    let lost = lost.saturating_sub(stream.packets_in_doubt);
+    let lost = lost.saturating_sub(stream.packets_in_doubt).saturating_sub(slack);
     let lost = if lost <= parts.max(1) { 0 } else { lost };
     match lost {
         0 if stream.overflows > 0 => {
@@ -142,9 +153,32 @@ pub(super) fn lost(
                 "where bytes are missing or in doubt nothing shows how many samples there were";
             Loss::Unknown(why.to_owned())
         }
-        _ if expected.at_least || stream.packets_in_doubt > 0 => Loss::AtLeast(lost),
+        0 => Loss::Known(0),
+        _ if expected.at_least || is_rough || stream.packets_in_doubt > 0 => Loss::AtLeast(lost),
         _ => Loss::Known(lost),
     }
+}
+
+/// Samples that are missing, or too many, by the host's clock, and no packet shows a loss.
+fn unseen(expected: &Expected, taken: u64, stream: &StreamTotals) -> Option<String> {
+    let is_seen = stream.overflows + stream.packets_in_doubt > 0;
+    if expected.from != doubt::HOST || is_seen {
+        return None;
+    }
+    let due = expected.samples;
+    let what = if due > taken.saturating_add(1) {
+        let (missing, due) = (grouped(due - taken), grouped(due));
+        format!("{missing} of {due} samples are missing by the host's clock, and no packet shows")
+    } else if taken > due.saturating_add(due / ROUGH + 2) {
+        let more = grouped(taken - due);
+        format!("the host's clock has no time for {more} of the samples, and no packet shows")
+    } else {
+        return None;
+    };
+    Some(format!(
+        "{what} a loss: that clock is not exact, and sampling may have begun later or been off, or \
+         the period or the core's clock be another one"
+    ))
 }
 
 #[cfg(test)]
@@ -188,6 +222,41 @@ mod tests {
             panic!("{no_clock:?}");
         };
         assert_eq!(why, "there are no local timestamps, and no clock of the host was recorded");
+    }
+
+    /// A firmware that sets tracing up itself begins at any time.
+    #[test]
+    fn by_the_hosts_clock_alone_no_loss_is_exact() {
+        let of = |due, taken, overflows| {
+            let stream = StreamTotals { overflows, ..StreamTotals::default() };
+            let sampling = Sampling { taken, ..Sampling::default() };
+            let from = doubt::HOST.to_owned();
+            let expected = Expected { samples: due, from, at_least: false };
+            lost(&sampling, Ok(&expected), &stream, 1)
+        };
+        let words = "1,608 of 3,657 samples are missing by the host's clock";
+        assert!(matches!(of(3657, 2049, 0), Loss::Unknown(why) if why.contains(words)));
+        let words = "has no time for 1,854 of the samples";
+        assert!(matches!(of(195, 2049, 0), Loss::Unknown(why) if why.contains(words)));
+        assert_eq!((of(1000, 1000, 0), of(1000, 999, 0)), (Loss::Known(0), Loss::Known(0)));
+        // Overflow packets show that some are, and the clock how many about.
+        assert_eq!(of(5000, 1000, 800), Loss::AtLeast(3950));
+        assert!(matches!(of(5000, 4980, 3), Loss::Unknown(why) if why.contains("overflow")));
+    }
+
+    #[test]
+    fn no_sample_is_due_before_the_first_bytes() {
+        let recording = Recording {
+            nanoseconds: 1_000_000_000,
+            first_nanoseconds: 400_000_000,
+            ..Recording::default()
+        };
+        let stream = StreamTotals { bytes: 1000, ..StreamTotals::default() };
+        let traced = Traced { stream, recording: Some(recording), ..Traced::default() };
+        let (core_hz, period_cycles) = (Some(1_000_000), Some(1000));
+        let settings = Settings { core_hz, period_cycles, ..Settings::default() };
+        let expected = expected(&Accumulator::default(), &traced, &settings, 10);
+        assert_eq!(expected.map(|expected| expected.samples), Ok(600));
     }
 
     /// Beside a gap of unknown length the samples that timestamps show to be missing are a least,

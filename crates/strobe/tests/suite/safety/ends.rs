@@ -1,5 +1,6 @@
 //! Runs that nobody bounds, and runs that somebody stops.
 
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -114,4 +115,38 @@ fn runs_of_different_lengths_are_not_divided_in_silence() {
     assert!(text.contains("recordings of different lengths, 0.100 ms (a) and 0.30"), "{text}");
     let text = compare("few.measurement", "few.measurement");
     assert!(!text.contains("different lengths"), "{text}");
+}
+
+/// The system waits for a writer in silence: whoever forgot it sees what is missing.
+#[test]
+#[cfg(unix)]
+fn a_pipe_without_a_writer_is_waited_for_until_a_signal() {
+    let folder = Folder::new();
+    folder.fifo("wire");
+    let start = || {
+        let mut command = heeding_signals();
+        command.args(["record", "file:wire", "-o", "x.strobe"]).current_dir(folder.0.path());
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut stderr = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut line = String::new();
+        stderr.read_line(&mut line).expect("it is text");
+        assert!(line.contains("wire is a pipe, waiting for a writer"), "{line}");
+        (child, stderr)
+    };
+    let most = Duration::from_secs(60);
+    for signal in ["INT", "TERM", "HUP"] {
+        let (mut child, _stderr) = start();
+        let id = child.id().to_string();
+        let sent = Command::new("kill").args([&format!("-{signal}"), &id]).status().expect("kill");
+        assert!(sent.success());
+        ended(&mut child, most, signal);
+        assert_eq!(child.wait().expect("it has ended").code(), Some(130), "{signal}");
+        assert!(!folder.path("x.strobe").exists(), "{signal}");
+    }
+    let (mut child, _stderr) = start();
+    std::fs::write(folder.path("wire"), folder.read("q.swo")).expect("it is read");
+    ended(&mut child, most, "a writer");
+    assert_eq!(child.wait().expect("it has ended").code(), Some(0));
+    assert!(folder.path("x.strobe").exists());
 }

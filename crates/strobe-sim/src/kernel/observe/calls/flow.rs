@@ -157,10 +157,11 @@ impl CallTree {
         // A tail call: the function that runs now is replaced, its caller stays.
         let parent = self.running.frames.last().map_or(self.running.root, |top| top.node);
         let current = &self.nodes[self.running.current as usize];
-        let ended = current.chosen & !self.nodes[parent as usize].chosen;
-        if self.active && ended != 0 {
-            self.chosen.jumped_on(ended);
+        let jumped = current.chosen & !self.nodes[parent as usize].chosen;
+        if self.active && jumped != 0 {
+            self.chosen.jumped_on(jumped);
         }
+        self.running.opened.jumped_on(self.running.frames.len(), jumped);
         self.enter(parent, kind);
         if self.heap.is_some() {
             self.allocates(t, 0, bus);

@@ -155,8 +155,9 @@ impl CallTree {
         if self.active {
             let node = &mut self.nodes[child as usize];
             node.calls += 1;
-            if node.nested != 0 {
-                self.chosen.nested(node.nested);
+            if node.alone != 0 {
+                let nested = node.nested | node.alone & self.running.opened.jumped();
+                self.chosen.nested(nested);
             }
         }
     }
@@ -191,7 +192,8 @@ impl CallTree {
     /// The same with the cycles that the way in took, which are the call's own.
     #[inline]
     pub(super) fn follow_in(&mut self, now: Now, from: u32, way_in: u64) {
-        let mask = self.nodes[self.running.current as usize].chosen;
+        let jumped = self.running.opened.returned(self.running.frames.len());
+        let mask = self.nodes[self.running.current as usize].chosen | jumped;
         let (node, begin) = (self.running.current, now.cycle);
         let call = Call { begin, from, node, with_callees: 0, alone: 0, elapsed: way_in };
         self.chosen.follow(&mut self.running.opened, mask, call);
