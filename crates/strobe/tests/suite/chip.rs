@@ -20,9 +20,14 @@ const NRF52: [u32; 4] = [0x4000_0000, 0x5000_0504, 0x4000_2500, 0x4000_8504];
 
 /// `.ARM.attributes`: the architecture, for microcontrollers.
 fn attributes(architecture: u8) -> Section {
-    let file = [1, 9, 0, 0, 0, 6, architecture, 7, b'M'];
+    attributes_of(&[6, architecture, 7, b'M'])
+}
+
+/// `.ARM.attributes` with these tags and values.
+fn attributes_of(tags: &[u8]) -> Section {
+    let file = [&[1, 5 + tags.len() as u8, 0, 0, 0][..], tags].concat();
     let length = 4 + 6 + file.len() as u32;
-    let data = [b"A".to_vec(), length.to_le_bytes().to_vec(), b"aeabi\0".to_vec(), file.to_vec()];
+    let data = [b"A".to_vec(), length.to_le_bytes().to_vec(), b"aeabi\0".to_vec(), file];
     let (name, kind) = (".ARM.attributes".into(), 0x7000_0003);
     Section { name, kind, data: data.concat(), ..Section::default() }
 }
@@ -34,8 +39,15 @@ fn firmware(base: u32, architecture: u8, registers: &[u32], more: usize) -> Vec<
 
 /// The same with its first stack here.
 fn image(base: u32, architecture: u8, registers: &[u32], more: usize, stack: u32) -> ElfBuilder {
+    let mut elf = unnamed(base, &[], registers, more, stack);
+    elf.section(attributes(architecture));
+    elf
+}
+
+/// The same without an architecture, as in Intel HEX, and with these instructions first.
+fn unnamed(base: u32, first: &[u8], registers: &[u32], more: usize, stack: u32) -> ElfBuilder {
     let start = base + 0x40;
-    let mut asm = Assembler::new(start);
+    let mut asm = Assembler::new(start + first.len() as u32);
     for &address in registers {
         asm.load(Reg::new(1), Value::Word(address));
         let (rt, rn) = (Reg::new(0), Reg::new(1));
@@ -44,6 +56,7 @@ fn image(base: u32, architecture: u8, registers: &[u32], more: usize, stack: u32
     let here = asm.label_here();
     asm.b(here);
     let (code, _) = asm.finish();
+    let code = [first, &code].concat();
     let mut words = [start | 1; 16];
     words[0] = stack;
     let words = words.iter().flat_map(|word| word.to_le_bytes());
@@ -52,7 +65,6 @@ fn image(base: u32, architecture: u8, registers: &[u32], more: usize, stack: u32
     let mut elf = ElfBuilder::new();
     elf.entry = start | 1;
     elf.code(base, &image).function("main", start, code.len() as u32);
-    elf.section(attributes(architecture));
     elf
 }
 
@@ -163,6 +175,49 @@ fn firmware_for_no_board_is_refused_with_what_is_known_and_the_way_on() {
     let ran = case(FLASH, V8M, &[], 0).run(&[]);
     assert_eq!(ran.code, 65, "{}", ran.stderr);
     assert!(ran.stderr.contains("ARMv8-M.mainline"), "{}", ran.stderr);
+}
+
+/// An F4 and an F7 have the same blocks of registers; the floating-point unit is another one.
+#[test]
+fn a_floating_point_unit_that_no_core_here_has_fits_no_board() {
+    for (registers, words) in [(&F4[..], "STM32F7 (Cortex-M7)"), (&F4[..0], "FPv5 of a Cortex-M7")]
+    {
+        let mut image = unnamed(FLASH, &[], registers, 0, 0x2000_1000);
+        image.section(attributes_of(&[6, V7EM, 7, b'M', 10, 8]));
+        let case = Case::new(&image.build());
+        let ran = case.run(&[]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains(words), "no {words:?} in {}", ran.stderr);
+        assert!(!ran.stderr.contains("STM32F4 "), "{}", ran.stderr);
+        let (board, texts) = case.board(&["--board", "stm32f407"]);
+        assert_eq!(board, "stm32f407");
+        let warned = texts.iter().find(|text| text.contains("does not fit this firmware: it is"));
+        assert!(warned.is_some_and(|text| text.contains("Cortex-M7")), "{texts:?}");
+    }
+}
+
+/// Where the file names no architecture, what its code begins with decides which cores can run it.
+#[test]
+fn code_beyond_a_core_is_not_run_on_it() {
+    let thumb2 = |base: u32, registers: &[u32]| {
+        // movw r0, #1
+        let image = unnamed(base, &[0x40, 0xf2, 0x01, 0x00], registers, 0, 0x2000_1000);
+        Case::new(&image.build())
+    };
+    assert_eq!(thumb2(FLASH, &[]).board(&[]).0, "stm32f407");
+    assert_eq!(thumb2(FLASH, &F1).board(&[]).0, "stm32f103");
+    assert_eq!(thumb2(0, &[]).board(&[]).0, "cortex-m4f");
+    let ran = thumb2(FLASH, &F0).run(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("newer than ARMv6-M"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("STM32F0"), "{}", ran.stderr);
+    let (board, texts) = thumb2(FLASH, &F4).board(&[]);
+    assert_eq!(board, "stm32f407");
+    let as_well = "STM32F2 (Cortex-M3), STM32F7 (Cortex-M7) or STM32L1 (Cortex-M3) as well";
+    assert!(texts.iter().any(|text| text.contains(as_well)), "{texts:?}");
+    // What a Cortex-M0 runs goes where it went.
+    let plain = Case::new(&unnamed(FLASH, &[], &F0, 0, 0x2000_1000).build());
+    assert_eq!(plain.board(&[]).0, "stm32f070cb");
 }
 
 /// Nobody named the generic board that such a firmware came nearest to.
