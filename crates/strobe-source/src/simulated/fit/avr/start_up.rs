@@ -1,5 +1,5 @@
-//! What an AVR's program begins with: a table of jumps, one for each vector of the part, and start-
-//! up code that sets the stack pointer to the end of the part's RAM. Where a file names no part, as
+//! What an AVR's program begins with: a table of jumps, one for each vector of the part, and
+//! start-up code that sets the stack pointer to the end of its RAM. Where a file names no part, as
 //! Intel HEX does not, these two are all that it shows of it. Encodings: the AVR instruction set
 //! manual (DS40002198).
 
@@ -7,7 +7,7 @@ use strobe_symbols::Firmware;
 
 use super::DATA;
 
-/// Fewer jumps in a row may be no whole table: programs in assembler leave out what they do not use.
+/// Fewer jumps in a row may be no whole table: programs in assembler leave out what is not used.
 const LEAST_VECTORS: u16 = 8;
 /// More than any part has.
 const MOST_VECTORS: u16 = 240;
