@@ -23,27 +23,37 @@ const MOST_LOOPS: usize = 3;
 
 /// For a firmware with bytes where the board has no memory: what to try.
 pub(super) fn board_that_holds(firmware: &Firmware) -> String {
-    match list(&holding(firmware, Fit::Exact)) {
+    match list(&suitable(firmware)) {
         Some(names) => format!(
             "it fits {names}; or write a board file for the part (--board \
                                 FILE.toml)"
         ),
-        None => "no built-in board with its core has memory at all its addresses (`strobe boards` \
-                 lists them); state how \
-                 much the part has with --memory flash=ADDRESS:SIZE,ram=ADDRESS:SIZE (with --board \
-                 NAME where only the \
-                 memories differ), or write a board file for it (--board FILE.toml)"
-            .to_owned(),
+        None => format!(
+            "{}no built-in board of its kind has memory at all its addresses (`strobe boards` \
+             lists them); state how much the part has with --memory \
+             flash=ADDRESS:SIZE,ram=ADDRESS:SIZE (with --board NAME where only the memories \
+             differ), or write a board file for it (--board FILE.toml)",
+            kind(firmware)
+        ),
     }
+}
+
+/// What the firmware is likely for, as the beginning of a sentence; empty if that is not known.
+fn kind(firmware: &Firmware) -> String {
+    let likely = super::fit::likely(firmware);
+    likely
+        .map(|name| format!("by its clock and pin registers it is for {name}; "))
+        .unwrap_or_default()
 }
 
 /// For a firmware whose vectors are not where the board starts.
 pub(super) fn board_with_vectors(firmware: &Firmware, board: &Board) -> String {
     let name = board.name();
-    match list(&holding(firmware, Fit::Exact)) {
+    match list(&suitable(firmware)) {
         Some(names) => format!("is the firmware linked for board {name}? it fits {names}"),
         None => format!(
-            "is the firmware linked for board {name}? its vector table must come first in flash"
+            "is the firmware linked for board {name}? {}its vector table must come first in flash",
+            kind(firmware)
         ),
     }
 }
@@ -146,15 +156,14 @@ fn better(firmware: &Firmware, board: &Board, missing: &[u32]) -> Option<String>
         return None;
     }
     let covered = |bus: &Bus| missing.iter().filter(|&&at| bus.place_of(at).is_some()).count();
-    let counts: Vec<_> = holding(firmware, Fit::Exact)
-        .into_iter()
-        .map(|(name, bus)| (name, covered(&bus)))
-        .collect();
-    let most = counts.iter().map(|&(_, count)| count).max()?;
+    let held = holding(firmware, Fit::Exact);
+    let most = held.iter().map(|(_, bus)| covered(bus)).max()?;
     if 2 * most <= missing.len() {
         return None;
     }
-    let best: Vec<_> = counts.iter().filter(|c| c.1 == most).map(|c| c.0).collect();
+    let best = held.iter().filter(|(_, bus)| covered(bus) == most);
+    let best = best.filter(|(name, bus)| is_suitable(firmware, name, bus));
+    let best: Vec<&str> = best.map(|(name, _)| *name).collect();
     let (first, others) = best.split_first()?;
     let others = match others {
         [] => String::new(),
@@ -172,8 +181,7 @@ fn better(firmware: &Firmware, board: &Board, missing: &[u32]) -> Option<String>
 /// Variables that are nowhere; what is loaded was checked before the run.
 fn data_without_memory(firmware: &Firmware, board: &Board, bus: &Bus) -> Option<String> {
     let segment = data(firmware).find(|segment| !has_room(bus, &segment.run_range()))?;
-    let fits =
-        list(&holding(firmware, Fit::Exact)).map(|names| format!("; the firmware fits {names}"));
+    let fits = list(&suitable(firmware)).map(|names| format!("; the firmware fits {names}"));
     Some(format!(
         "the firmware has data at {:#010x}..{:#010x}, where board {} has no memory for all of it{}",
         segment.run_range().start,
@@ -212,6 +220,18 @@ pub(super) fn holding(firmware: &Firmware, least: Fit) -> Vec<(&'static str, Bus
         fits.then_some((name, bus))
     };
     Board::builtin_names().filter_map(hold).collect()
+}
+
+/// Those of them that nothing in the firmware speaks against.
+fn suitable(firmware: &Firmware) -> Vec<(&'static str, Bus)> {
+    let mut all = holding(firmware, Fit::Exact);
+    all.retain(|(name, bus)| is_suitable(firmware, name, bus));
+    all
+}
+
+fn is_suitable(firmware: &Firmware, name: &str, bus: &Bus) -> bool {
+    let complaint = |board: Board| super::fit::complaint(firmware, &board, bus);
+    Board::builtin(name).is_ok_and(|board| complaint(board).is_none())
 }
 
 /// Whether there is memory for all of the firmware's data.

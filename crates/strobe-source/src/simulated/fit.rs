@@ -377,12 +377,25 @@ fn shown(blocks: &[u32]) -> String {
     first.collect::<Vec<_>>().join(", ") + more
 }
 
+/// The families that a firmware is likely for, for people, if its code shows any.
+pub(super) fn likely(firmware: &Firmware) -> Option<String> {
+    let likely = (firmware.machine() != Machine::Avr).then(|| Evidence::of(firmware).likely());
+    likely.filter(|likely| !likely.is_empty())
+}
+
 /// What of a firmware does not fit the board that it runs on, if much does not.
 pub(super) fn complaint(firmware: &Firmware, board: &Board, bus: &Bus) -> Option<String> {
     if board.arm_core().is_none() {
         return avr::complaint(firmware, board, bus);
     }
     let evidence = Evidence::of(firmware);
+    if !evidence.runs_on(firmware, board) {
+        return Some(format!(
+            "board {} does not fit this firmware: its code uses instructions that a {} lacks",
+            board.name(),
+            board.core_name()
+        ));
+    }
     if !evidence.speaks_against(board, bus) || !board.has_devices() {
         return None;
     }

@@ -215,6 +215,9 @@ fn code_beyond_a_core_is_not_run_on_it() {
     assert_eq!(board, "stm32f407");
     let as_well = "STM32F2 (Cortex-M3), STM32F7 (Cortex-M7) or STM32L1 (Cortex-M3) as well";
     assert!(texts.iter().any(|text| text.contains(as_well)), "{texts:?}");
+    let ran = thumb2(FLASH, &[]).run(&["--board", "stm32f070cb", "--terse"]);
+    let shown = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("its code uses instructions that a Cortex-M0 lacks"), "{shown}");
     // What a Cortex-M0 runs goes where it went.
     let plain = Case::new(&unnamed(FLASH, &[], &F0, 0, 0x2000_1000).build());
     assert_eq!(plain.board(&[]).0, "stm32f070cb");
@@ -262,6 +265,20 @@ fn a_board_that_is_named_is_obeyed_with_a_warning() {
     let (board, texts) = g0.board(&bare);
     assert_eq!(board, "cortex-m0plus");
     assert!(!texts.iter().any(|text| text.contains("does not fit")), "{texts:?}");
+}
+
+/// Neither where it has no memory nor where its registers are missing.
+#[test]
+fn no_board_is_advised_that_does_not_fit() {
+    let g0 = case(FLASH, V6M, &[0x4002_1000, 0x4002_2000, 0x4001_3800, 0x5000_0000], 0);
+    let ran = g0.run(&["--board", "cortex-m0"]);
+    assert_eq!(ran.code, 65, "{}", ran.stdout);
+    assert!(ran.stderr.contains("it is for STM32G0"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("stm32f070cb"), "{}", ran.stderr);
+    let (_, texts) = g0.board(&["--memory", "flash=0x08000000:64K,ram=0x20000000:8K"]);
+    assert!(!texts.iter().any(|text| text.contains("stm32f070cb")), "{texts:?}");
+    let f0 = case(FLASH, V6M, &F0, 0).run(&["--board", "cortex-m0"]);
+    assert!(f0.stderr.contains("it fits board stm32f070cb"), "{}", f0.stderr);
 }
 
 #[test]
