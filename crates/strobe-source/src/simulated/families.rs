@@ -24,11 +24,19 @@ pub(super) struct Addresses {
     pub constants: BTreeMap<u32, u32>,
     /// What loads and stores are known to reach.
     pub accesses: BTreeSet<u32>,
+    /// First addresses of blocks of pins that words of the image name: drivers that are made for
+    /// several ports have them in tables.
+    listed: BTreeSet<u32>,
 }
 
 impl Addresses {
     pub(super) fn of(firmware: &Firmware) -> Self {
-        Addresses { constants: firmware.constants(), accesses: firmware.accesses() }
+        let is_block = |at: &u32| at.is_multiple_of(BLOCK) && ALL.iter().any(|f| f.is_pin(*at));
+        Addresses {
+            constants: firmware.constants(),
+            accesses: firmware.accesses(),
+            listed: firmware.words().filter(is_block).collect(),
+        }
     }
 
     fn all(&self) -> impl Iterator<Item = u32> {
@@ -61,6 +69,8 @@ pub(super) struct Family {
 const BLOCK: u32 = 0x400;
 /// Blocks of pins that count: code for one chip may use few, and luck is not that frequent.
 const MOST_PINS: i32 = 3;
+/// With fewer of them in tables, a word may be some other number.
+const LEAST_LISTED: usize = 2;
 /// What a clock block counts, for or against a family.
 const CLOCK: i32 = 2;
 /// Registers that a family lacks, of which each counts as a clock block against it, at most.
@@ -87,7 +97,9 @@ impl Family {
         let blocks = |is: &dyn Fn(u32) -> bool| -> BTreeSet<u32> {
             used.all().filter(|&at| is(at)).map(|at| at / BLOCK).collect()
         };
-        let pins = blocks(&|at| self.is_pin(at)).len() as i32;
+        let listed = used.listed.iter().filter(|at| self.is_pin(**at)).count();
+        let listed = if listed >= LEAST_LISTED { listed } else { 0 };
+        let pins = blocks(&|at| self.is_pin(at)).len().max(listed) as i32;
         let clocks = blocks(&|at| self.is_clock(at)).len();
         let foreign = blocks(&|at| {
             let own = self.is_clock(at) || self.is_pin(at);
@@ -221,7 +233,8 @@ mod tests {
         let constants: BTreeMap<u32, u32> = bases.iter().map(|&at| (at, 0)).collect();
         let with = |accesses: &[u32], architecture: &str| {
             let accesses = accesses.iter().copied().collect();
-            of(&Addresses { constants: constants.clone(), accesses }, architecture)
+            let constants = constants.clone();
+            of(&Addresses { constants, accesses, ..Addresses::default() }, architecture)
         };
         assert_eq!(with(&[0x4002_3800, 0x4002_381c], "ARMv7E-M"), ["STM32L1"]);
         assert_eq!(with(&[0x4002_3800, 0x4002_3808], "ARMv7E-M"), ["STM32F4", "STM32F7"]);
@@ -237,7 +250,8 @@ mod tests {
         assert_eq!(names(&f7, "ARMv7E-M"), ["STM32F7"]);
         assert_eq!(names(&f7[..4], "ARMv7E-M"), ["STM32F4", "STM32F7"]);
         let constants = [0x400f_e000, 0x4000_4000, 0x4002_5000].map(|at| (at, 0)).into();
-        let tm4c = Addresses { constants, accesses: [0x400f_e608, 0x400f_ea08].into() };
+        let accesses = [0x400f_e608, 0x400f_ea08].into();
+        let tm4c = Addresses { constants, accesses, ..Addresses::default() };
         let likely = likely(&tm4c, None, &|_| true);
         let found: Vec<&str> = likely.families.iter().map(|f| f.name.as_str()).collect();
         assert_eq!(found, ["TM4C"]);
@@ -273,8 +287,22 @@ mod tests {
     #[test]
     fn what_is_reached_by_an_offset_counts() {
         let constants = [0x5802_4000, 0x5802_0000].map(|at| (at, 0)).into();
-        let h7 = Addresses { constants, accesses: [0x5802_44e0, 0x5802_0400].into() };
+        let accesses = [0x5802_44e0, 0x5802_0400].into();
+        let h7 = Addresses { constants, accesses, ..Addresses::default() };
         assert_eq!(of(&h7, "ARMv7E-M"), ["STM32H7"]);
+    }
+
+    /// Code that reaches ports by a table has their addresses there alone.
+    #[test]
+    fn ports_in_tables_count_if_there_are_several() {
+        let with = |listed: &[u32]| {
+            let constants = [0x4002_1000, 0x4002_2000].map(|at| (at, 0)).into();
+            let listed = listed.iter().copied().collect();
+            of(&Addresses { constants, listed, ..Addresses::default() }, "ARMv6S-M")
+        };
+        assert_eq!(with(&[0x5000_0000, 0x5000_0400]), ["STM32G0", "STM32L0", "STM32C0"]);
+        assert_eq!(with(&[0x4800_0000, 0x4800_0800]), ["STM32F0"]);
+        assert_eq!(with(&[0x5000_0000]), [""; 0]);
     }
 
     #[test]

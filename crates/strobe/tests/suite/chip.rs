@@ -267,6 +267,21 @@ fn a_board_that_is_named_is_obeyed_with_a_warning() {
     assert!(!texts.iter().any(|text| text.contains("does not fit")), "{texts:?}");
 }
 
+/// Code that reaches its ports by a table has their addresses in data.
+#[test]
+fn ports_in_tables_show_the_family() {
+    let registers = [0x4002_1000, 0x4002_1034, 0x4002_2000, 0x4001_3800];
+    let with = |ports: [u32; 2]| {
+        let mut image = image(FLASH, V6M, &registers, 0, 0x2000_1000);
+        image.code(FLASH + 0x1000, &ports.map(u32::to_le_bytes).concat());
+        Case::new(&image.build())
+    };
+    let ran = with([0x5000_0000, 0x5000_0400]).run(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("STM32G0 (Cortex-M0+)"), "{}", ran.stderr);
+    assert_eq!(with([0x4800_0000, 0x4800_0400]).board(&[]).0, "stm32f070cb");
+}
+
 /// Neither where it has no memory nor where its registers are missing.
 #[test]
 fn no_board_is_advised_that_does_not_fit() {
