@@ -245,6 +245,21 @@ fn a_stack_or_data_where_no_board_has_memory_is_no_boards_firmware() {
     }
 }
 
+/// Core-coupled memory is no less of RAM than the bank that the stack is in.
+#[test]
+fn data_in_any_ram_count_as_ram() {
+    let mut data = image(FLASH, V7EM, &F4, 0, 0x2000_1000);
+    data.segment(Segment {
+        virtual_address: 0x1000_0000,
+        physical_address: 0x1000_0000,
+        memory_size: Some(64),
+        flags: 6,
+        ..Segment::default()
+    });
+    let ran = Case::new(&data.build()).run(&["--terse"]);
+    assert!(ran.stdout.contains("bytes of flash, 64 bytes of RAM"), "{}", ran.stdout);
+}
+
 /// 48 KiB of RAM are what speaks for the larger part.
 #[test]
 fn the_first_stack_decides_among_parts_of_a_family() {
