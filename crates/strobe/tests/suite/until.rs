@@ -7,7 +7,7 @@ use strobe_synth::{ElfBuilder, Symbol};
 use crate::common::measured;
 
 /// An ATmega328P's program that sets its prescaler and counts for ever.
-fn run(prescaler: u16, options: &[&str]) -> Measurement {
+fn ran(prescaler: u16, options: &[&str]) -> (i32, Measurement) {
     let set = 0xe000 | prescaler;
     // ldi r16, CLKPCE; sts CLKPR, r16; ldi r16; sts CLKPR, r16; inc r16; rjmp to it
     let code = [0xe800, 0x9300, 0x0061, set, 0x9300, 0x0061, 0x9503, 0xcffe];
@@ -24,7 +24,12 @@ fn run(prescaler: u16, options: &[&str]) -> Measurement {
     std::fs::write(&path, elf.build()).unwrap();
     let path = path.display().to_string();
     let all = [&["run", path.as_str(), "--board", "arduino-uno"], options].concat();
-    let (code, measurement) = measured(&all);
+    measured(&all)
+}
+
+/// The same, which ends as it was asked to.
+fn run(prescaler: u16, options: &[&str]) -> Measurement {
+    let (code, measurement) = ran(prescaler, options);
     assert_eq!(code, 0, "{:?}", measurement.findings);
     measurement
 }
@@ -46,4 +51,14 @@ fn a_place_counts_from_the_first_instruction_on() {
     assert_eq!(measurement.window.begin.cycle, Some(0));
     assert_eq!(measurement.window.entries, Some(1));
     assert_eq!(measurement.window.end.cycle, Some(6));
+}
+
+/// One that is open at the end is stated, be there others or not.
+#[test]
+fn a_window_that_never_ends_is_stated() {
+    let (code, measurement) = ran(0, &["--from", "count", "--to", "start", "--until", "106c"]);
+    assert_eq!(code, 122);
+    let windows = measurement.section("windows").expect("windows");
+    let notes = windows.notes.join(" ");
+    assert!(notes.contains("One was open at the end of the run, 100 cycles long"), "{notes}");
 }
