@@ -300,6 +300,13 @@ fn the_comparator_compares_and_interrupts_at_a_change() {
     assert_eq!(rig.bus.io_read(acsr) & 0x30, 0x30);
     rig.bus.acknowledge(23);
     assert_eq!(rig.bus.io_read(acsr) & 0x30, 0x20);
+    // Three changes of the output, of which nobody took the first.
+    let mut rig = uno();
+    let course = [(0, 100), (1_000_000, 900), (2_000_000, 100), (3_000_000, 900)];
+    assert!(rig.bus.set_analog("AC0", &Analog::Course(course.to_vec())));
+    write(&mut rig, &[(acsr, 0x08)]);
+    rig.run_to(60_000);
+    assert_eq!(rig.bus.lost_requests(23), 2);
 }
 
 fn tiny() -> Rig {
