@@ -12,6 +12,7 @@ const TAG_CPU_RAW_NAME: u64 = 4;
 const TAG_CPU_NAME: u64 = 5;
 const TAG_CPU_ARCH: u64 = 6;
 const TAG_CPU_ARCH_PROFILE: u64 = 7;
+const TAG_FP_ARCH: u64 = 10;
 const TAG_COMPATIBILITY: u64 = 32;
 /// Maximum number of attributes parsed; a file has some thirty.
 const MOST_ATTRIBUTES: usize = 1000;
@@ -26,6 +27,9 @@ pub struct BuildTarget {
     pub architecture: Option<&'static str>,
     /// The profile: `M` for microcontrollers, `A` and `R` for others.
     pub profile: Option<char>,
+    /// Whether it is for a floating-point unit of the ARMv8 generation (FPv5), which a Cortex-M7
+    /// has and a Cortex-M4 lacks.
+    pub has_fpv5: bool,
 }
 
 /// Reads `.ARM.attributes`; `None` if the section is missing or damaged.
@@ -64,6 +68,8 @@ fn file_attributes(mut reader: object::read::elf::AttributeReader<'_>) -> BuildT
         let Ok(value) = reader.read_integer() else { break };
         match tag {
             TAG_CPU_ARCH => target.architecture = architecture(value),
+            // With all registers, or with sixteen of them.
+            TAG_FP_ARCH => target.has_fpv5 = matches!(value, 7 | 8),
             TAG_CPU_ARCH_PROFILE => {
                 target.profile =
                     u8::try_from(value).ok().filter(u8::is_ascii_uppercase).map(char::from)

@@ -41,6 +41,17 @@ impl Firmware {
         all
     }
 
+    /// All words of the image at multiples of four, of data as of code: tables name peripherals
+    /// for code that reaches them by whatever it finds there.
+    pub fn words(&self) -> impl Iterator<Item = u32> {
+        self.segments().iter().flat_map(|segment| {
+            let skip = (segment.load_address.0.wrapping_neg() & 3) as usize;
+            let data = segment.data().get(skip..).unwrap_or_default();
+            let word = |word: &[u8]| u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+            data.chunks_exact(4).map(word)
+        })
+    }
+
     fn half(&self, at: u32) -> Option<u32> {
         let bytes = self.bytes_at(at, 2)?;
         Some(u32::from(u16::from_le_bytes([bytes[0], bytes[1]])))

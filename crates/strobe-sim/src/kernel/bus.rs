@@ -165,6 +165,11 @@ pub struct Bus {
     pub(crate) outputs: host::Outputs,
     /// Something outside (a terminal) may still send: sleep has an end even with nothing due.
     pub expects_input: bool,
+    /// A change of the core's clock ends a run as its limit does: a limit that was worked out from
+    /// a time is another cycle then.
+    pub stops_at_clock: bool,
+    /// There was one since the core looked.
+    pub(crate) clock_changed: bool,
 }
 
 impl Bus {
@@ -208,6 +213,8 @@ impl Bus {
             warnings: Warnings::default(),
             outputs: host::Outputs::default(),
             expects_input: false,
+            stops_at_clock: false,
+            clock_changed: false,
         }
     }
 

@@ -153,7 +153,7 @@ pub trait Core<O: Observer> {
 /// Why a run stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop<R> {
-    /// The cycle limit.
+    /// The cycle limit; with [`Bus::stops_at_clock`] also a change of the core's clock.
     Limit,
     /// About to execute one of the addresses set with `Machine::set_stops`.
     Address(u32),

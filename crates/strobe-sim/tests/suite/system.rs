@@ -10,4 +10,5 @@ mod faults;
 mod host;
 mod program;
 mod protection;
+mod stops;
 mod trace;

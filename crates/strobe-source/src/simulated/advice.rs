@@ -32,11 +32,10 @@ pub(super) fn board_that_holds(firmware: &Firmware) -> String {
             "it fits {names}; or write a board file for the part (--board \
                                 FILE.toml)"
         ),
-        None => "no built-in board with its core has memory at all its addresses (`strobe boards` \
-                 lists them); state how \
-                 much the part has with --memory flash=ADDRESS:SIZE,ram=ADDRESS:SIZE (with --board \
-                 NAME where only the \
-                 memories differ), or write a board file for it (--board FILE.toml)"
+        None => "no built-in board of its kind has memory at all its addresses (`strobe boards` \
+                 lists them); state how much the part has with --memory \
+                 flash=ADDRESS:SIZE,ram=ADDRESS:SIZE (with --board NAME where only the memories \
+                 differ), or write a board file for it (--board FILE.toml)"
             .to_owned(),
     }
 }
@@ -189,7 +188,9 @@ fn better(firmware: &Firmware, board: &Board, missing: &[u32]) -> Option<String>
     if 2 * most <= missing.len() {
         return None;
     }
-    let best: Vec<_> = counts.iter().filter(|c| c.1 == most).map(|c| c.0).collect();
+    let best = held.iter().filter(|(_, bus)| covered(bus) == most);
+    let best = best.filter(|(name, bus)| is_suitable(firmware, name, bus));
+    let best: Vec<&str> = best.map(|(name, _)| *name).collect();
     let (first, others) = best.split_first()?;
     let others = match others {
         [] => String::new(),

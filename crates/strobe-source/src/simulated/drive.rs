@@ -135,6 +135,7 @@ impl Run {
         log.set_active(from.is_none());
         log.keep_trace(host.trace_pin().is_some());
         bus.strict = settings.strict;
+        bus.stops_at_clock = true;
         bus.expects_input = goes_on_asleep(settings.limit, host) || !settings.inputs.is_empty();
         tree.set_active(from.is_none(), Now::default(), &bus.clocks);
         let (layout, system) =

@@ -24,11 +24,19 @@ pub(super) struct Addresses {
     pub constants: BTreeMap<u32, u32>,
     /// What loads and stores are known to reach.
     pub accesses: BTreeSet<u32>,
+    /// First addresses of blocks of pins that words of the image name: drivers that are made for
+    /// several ports have them in tables.
+    listed: BTreeSet<u32>,
 }
 
 impl Addresses {
     pub(super) fn of(firmware: &Firmware) -> Self {
-        Addresses { constants: firmware.constants(), accesses: firmware.accesses() }
+        let is_block = |at: &u32| at.is_multiple_of(BLOCK) && ALL.iter().any(|f| f.is_pin(*at));
+        Addresses {
+            constants: firmware.constants(),
+            accesses: firmware.accesses(),
+            listed: firmware.words().filter(is_block).collect(),
+        }
     }
 
     fn all(&self) -> impl Iterator<Item = u32> {
@@ -50,7 +58,7 @@ pub(super) struct Family {
     clock: Vec<u32>,
     /// Names of these blocks.
     unit: Vec<String>,
-    /// Offsets in the first of these blocks that have no register.
+    /// Ranges where it has no register, although others with a block there do.
     #[serde(default)]
     reserved: Vec<(u32, u32)>,
     /// Ranges of the pins' registers.
@@ -61,6 +69,8 @@ pub(super) struct Family {
 const BLOCK: u32 = 0x400;
 /// Blocks of pins that count: code for one chip may use few, and luck is not that frequent.
 const MOST_PINS: i32 = 3;
+/// With fewer of them in tables, a word may be some other number.
+const LEAST_LISTED: usize = 2;
 /// What a clock block counts, for or against a family.
 const CLOCK: i32 = 2;
 /// Registers that a family lacks, of which each counts as a clock block against it, at most.
@@ -79,10 +89,7 @@ impl Family {
 
     /// Whether code that uses this address is for another chip.
     fn is_reserved(&self, at: u32) -> bool {
-        let offset = self.clock.first().map(|base| at.wrapping_sub(*base));
-        let is_in =
-            |offset| self.reserved.iter().any(|&(start, end)| (start..end).contains(&offset));
-        offset.is_some_and(is_in)
+        self.reserved.iter().any(|&(start, end)| (start..end).contains(&at))
     }
 
     /// How much speaks for it; `None` unless both clocks and pins do.
@@ -90,7 +97,9 @@ impl Family {
         let blocks = |is: &dyn Fn(u32) -> bool| -> BTreeSet<u32> {
             used.all().filter(|&at| is(at)).map(|at| at / BLOCK).collect()
         };
-        let pins = blocks(&|at| self.is_pin(at)).len() as i32;
+        let listed = used.listed.iter().filter(|at| self.is_pin(**at)).count();
+        let listed = if listed >= LEAST_LISTED { listed } else { 0 };
+        let pins = blocks(&|at| self.is_pin(at)).len().max(listed) as i32;
         let clocks = blocks(&|at| self.is_clock(at)).len();
         let foreign = blocks(&|at| {
             let own = self.is_clock(at) || self.is_pin(at);
@@ -127,10 +136,20 @@ pub(super) struct Likely {
 
 /// The families for which most speaks: of those with cores of this architecture, or, where clearly
 /// more speaks for them, of those with the Cortex-M3, for which builds may name the Cortex-M4.
-pub(super) fn likely(used: &Addresses, architecture: Option<&str>) -> Likely {
-    let (score, families) = best(used, architecture);
+/// Without an architecture, `runs` decides which can run the code.
+pub(super) fn likely(
+    used: &Addresses,
+    architecture: Option<&str>,
+    runs: &dyn Fn(&str) -> bool,
+) -> Likely {
+    let fits = |core: &str| match architecture {
+        Some("ARMv6S-M") => core == "ARMv6-M",
+        Some(architecture) => core == architecture,
+        None => runs(core),
+    };
+    let (score, families) = best(used, &fits);
     if architecture == Some("ARMv7E-M") {
-        let (of_older, older) = best(used, Some("ARMv7"));
+        let (of_older, older) = best(used, &|core| core == "ARMv7");
         if of_older >= CLEAR && of_older >= score + CLOCK {
             return Likely { families: older, is_older: true };
         }
@@ -138,13 +157,9 @@ pub(super) fn likely(used: &Addresses, architecture: Option<&str>) -> Likely {
     Likely { families, is_older: false }
 }
 
-/// How much speaks for the families of this architecture for which most does, and these.
-fn best(used: &Addresses, architecture: Option<&str>) -> (i32, Vec<&'static Family>) {
-    let runs = |family: &&Family| match architecture {
-        Some("ARMv6S-M") => family.cores.iter().any(|core| core == "ARMv6-M"),
-        Some(architecture) => family.cores.iter().any(|core| core == architecture),
-        None => true,
-    };
+/// How much speaks for the families with such cores for which most does, and these.
+fn best(used: &Addresses, fits: &dyn Fn(&str) -> bool) -> (i32, Vec<&'static Family>) {
+    let runs = |family: &&Family| family.cores.iter().any(|core| fits(core));
     let scored = ALL.iter().filter(runs).filter_map(|f| Some((f.score(used)?, f)));
     let scored: Vec<_> = scored.filter(|(score, _)| *score > CLOCK).collect();
     let best = scored.iter().map(|(score, _)| *score).max().unwrap_or(0);
@@ -156,7 +171,8 @@ mod tests {
     use super::*;
 
     fn of(used: &Addresses, architecture: &str) -> Vec<&'static str> {
-        likely(used, Some(architecture)).families.iter().map(|f| f.name.as_str()).collect()
+        let likely = likely(used, Some(architecture), &|_| true);
+        likely.families.iter().map(|f| f.name.as_str()).collect()
     }
 
     fn names(addresses: &[u32], architecture: &str) -> Vec<&'static str> {
@@ -217,7 +233,8 @@ mod tests {
         let constants: BTreeMap<u32, u32> = bases.iter().map(|&at| (at, 0)).collect();
         let with = |accesses: &[u32], architecture: &str| {
             let accesses = accesses.iter().copied().collect();
-            of(&Addresses { constants: constants.clone(), accesses }, architecture)
+            let constants = constants.clone();
+            of(&Addresses { constants, accesses, ..Addresses::default() }, architecture)
         };
         assert_eq!(with(&[0x4002_3800, 0x4002_381c], "ARMv7E-M"), ["STM32L1"]);
         assert_eq!(with(&[0x4002_3800, 0x4002_3808], "ARMv7E-M"), ["STM32F4", "STM32F7"]);
@@ -225,12 +242,67 @@ mod tests {
         assert_eq!(with(&[0x4002_3800, 0x4002_381c], "ARMv7"), ["STM32L1"]);
     }
 
+    /// An F7 and an F4 have clocks, ports and serial lines at the same addresses; a TM4C has its
+    /// gates where an LM3S has nothing.
+    #[test]
+    fn registers_of_other_blocks_distinguish_families_too() {
+        let f7 = [0x4002_3800, 0x4002_0000, 0x4002_0400, 0x4001_1000, 0x4001_101c, 0x4001_1028];
+        assert_eq!(names(&f7, "ARMv7E-M"), ["STM32F7"]);
+        assert_eq!(names(&f7[..4], "ARMv7E-M"), ["STM32F4", "STM32F7"]);
+        let constants = [0x400f_e000, 0x4000_4000, 0x4002_5000].map(|at| (at, 0)).into();
+        let accesses = [0x400f_e608, 0x400f_ea08].into();
+        let tm4c = Addresses { constants, accesses, ..Addresses::default() };
+        let likely = likely(&tm4c, None, &|_| true);
+        let found: Vec<&str> = likely.families.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(found, ["TM4C"]);
+    }
+
+    /// Their clocks are spread over blocks that others have, too.
+    #[test]
+    fn kinetis_families_are_distinguished_by_their_clock_controllers() {
+        let k64 = [0x4004_8034, 0x4004_a058, 0x4005_2000, 0x4006_4000, 0x4006_4001, 0x4006_4006];
+        let with_pins = [&k64[..], &[0x4006_5000, 0x400f_f040]].concat();
+        assert_eq!(names(&with_pins, "ARMv7E-M"), ["Kinetis K"]);
+        assert_eq!(names(&with_pins, "ARMv6S-M"), ["Kinetis L"]);
+        let s32k = [0x4006_4010, 0x4006_5124, 0x4006_5128, 0x4004_a000, 0x400f_f040, 0x4004_8004];
+        assert_eq!(names(&s32k, "ARMv7E-M"), ["Kinetis KE1x or S32K1"]);
+    }
+
+    /// A file without an architecture, as Intel HEX is, leaves the cores that can run its code.
+    #[test]
+    fn without_an_architecture_the_code_decides() {
+        let of = |addresses: &[u32], runs: &dyn Fn(&str) -> bool| -> Vec<&'static str> {
+            let constants = addresses.iter().map(|&at| (at, 0)).collect();
+            let used = Addresses { constants, ..Addresses::default() };
+            likely(&used, None, runs).families.iter().map(|f| f.name.as_str()).collect()
+        };
+        let nrf = [0x4000_0000, 0x5000_0504, 0x5000_0700];
+        assert_eq!(of(&nrf, &|_| true), ["nRF51", "nRF52"]);
+        assert_eq!(of(&nrf, &|core| core != "ARMv6-M"), ["nRF52"]);
+        let u5 = [0x4602_0c00, 0x4202_0000, 0x4001_3800];
+        assert_eq!(of(&u5, &|core| core != "ARMv6-M"), ["STM32U5"]);
+    }
+
     /// Compilers reach blocks of a neighbourhood by offsets from one base.
     #[test]
     fn what_is_reached_by_an_offset_counts() {
         let constants = [0x5802_4000, 0x5802_0000].map(|at| (at, 0)).into();
-        let h7 = Addresses { constants, accesses: [0x5802_44e0, 0x5802_0400].into() };
+        let accesses = [0x5802_44e0, 0x5802_0400].into();
+        let h7 = Addresses { constants, accesses, ..Addresses::default() };
         assert_eq!(of(&h7, "ARMv7E-M"), ["STM32H7"]);
+    }
+
+    /// Code that reaches ports by a table has their addresses there alone.
+    #[test]
+    fn ports_in_tables_count_if_there_are_several() {
+        let with = |listed: &[u32]| {
+            let constants = [0x4002_1000, 0x4002_2000].map(|at| (at, 0)).into();
+            let listed = listed.iter().copied().collect();
+            of(&Addresses { constants, listed, ..Addresses::default() }, "ARMv6S-M")
+        };
+        assert_eq!(with(&[0x5000_0000, 0x5000_0400]), ["STM32G0", "STM32L0", "STM32C0"]);
+        assert_eq!(with(&[0x4800_0000, 0x4800_0800]), ["STM32F0"]);
+        assert_eq!(with(&[0x5000_0000]), [""; 0]);
     }
 
     #[test]

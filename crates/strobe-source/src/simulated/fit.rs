@@ -7,6 +7,7 @@
 
 mod avr;
 mod older;
+mod reached;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,6 +27,8 @@ const LEAST_BLOCKS: usize = 3;
 const BLOCK: u32 = 0x400;
 /// Addresses shown of what is missing.
 const MOST_SHOWN: usize = 4;
+/// The core that a floating-point unit of the ARMv8 generation shows, in a build for ARMv7E-M.
+const NEWER_CORE: &str = "Cortex-M7";
 /// Bytes between two ranges of memory that are shown as one.
 const NEAR: u64 = 0x1_0000;
 /// How to go on with a chip that is no built-in board.
@@ -55,6 +58,10 @@ struct Evidence {
     is_older: bool,
     /// The first instruction that these lack then, if there is one.
     lacking: Option<u32>,
+    /// Whether the build names a floating-point unit that a Cortex-M7 has and an M4 lacks.
+    has_fpv5: bool,
+    /// Whether code uses instructions that a Cortex-M0 lacks, where no architecture is named.
+    is_beyond_v6m: bool,
 }
 
 impl Evidence {
@@ -62,9 +69,18 @@ impl Evidence {
         let used = Addresses::of(firmware);
         let target = firmware.build_target();
         let architecture = target.and_then(|target| target.architecture);
-        let Likely { mut families, is_older } = families::likely(&used, architecture);
-        // Several differ by nothing but the core, whose name the compiler may have written.
+        let runs = |core: &str| match core {
+            "ARMv6-M" => reached::runs(firmware, Architecture::V6M),
+            "ARMv7" => reached::runs(firmware, Architecture::V7M),
+            _ => true,
+        };
+        let Likely { mut families, is_older } = families::likely(&used, architecture, &runs);
+        let has_fpv5 =
+            architecture == Some("ARMv7E-M") && target.is_some_and(|target| target.has_fpv5);
+        // Several differ by nothing but the core, whose name the compiler may have written, or the
+        // floating-point unit.
         let named = target.and_then(|target| target.cpu_name.as_deref()).unwrap_or_default();
+        let named = if has_fpv5 { NEWER_CORE } else { named };
         if families.iter().any(|family| family.core.eq_ignore_ascii_case(named)) {
             families.retain(|family| family.core.eq_ignore_ascii_case(named));
         }
@@ -76,7 +92,15 @@ impl Evidence {
             families,
             is_older,
             lacking: is_older.then(|| older::first_lacking(firmware, Architecture::V7M)).flatten(),
+            has_fpv5,
+            is_beyond_v6m: architecture.is_none() && !runs("ARMv6-M"),
         }
+    }
+
+    /// Whether a board's core has the instructions that were found, where no architecture is named.
+    fn runs_on(&self, firmware: &Firmware, board: &Board) -> bool {
+        let core = board.arm_core().map(|core| core.timing.kind.architecture());
+        self.architecture.is_some() || core.is_none_or(|core| reached::runs(firmware, core))
     }
 
     /// Blocks of registers that a board has nothing at.
@@ -87,7 +111,6 @@ impl Evidence {
     /// Whether a board is of the code's family: with its core, since families have the same blocks
     /// at the same addresses.
     fn of_family(&self, board: &Board, bus: &Bus) -> bool {
-        let without_fpu = |core: &str| core.trim_end_matches('F').to_owned();
         let core = without_fpu(board.core_name());
         let is = |family: &&Family| without_fpu(&family.core) == core && family.has(bus);
         self.families.iter().any(is)
@@ -96,6 +119,7 @@ impl Evidence {
     /// Whether a board is certainly not what the code was written for.
     fn speaks_against(&self, board: &Board, bus: &Bus) -> bool {
         match self.families.is_empty() {
+            _ if self.has_fpv5 => true,
             false => !self.of_family(board, bus),
             true => {
                 let missing = self.missing(bus).len();
@@ -106,12 +130,21 @@ impl Evidence {
 
     /// What is known of the chip, for people: `STM32G0 or STM32L0 (Cortex-M0+)`.
     fn likely(&self) -> String {
-        let names: Vec<_> =
-            self.families.iter().map(|f| format!("{} ({})", f.name, f.core)).collect();
-        match names.split_last() {
-            None => String::new(),
-            Some((only, [])) => only.clone(),
-            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        names(self.families.iter().copied())
+    }
+
+    /// Where no architecture is named, what a board may be wrong for: families that have the same
+    /// registers as its own and another core. Code that does without what a Cortex-M0 lacks was
+    /// hardly built for a newer one.
+    fn as_well(&self, board: &Board) -> String {
+        let core = without_fpu(board.core_name());
+        let others = self.families.iter().filter(|family| without_fpu(&family.core) != core);
+        match names(others.copied()) {
+            others if others.is_empty() || !self.is_beyond_v6m => String::new(),
+            others => format!(
+                ", though the file names no core, and by its clock and pin registers it may be for \
+                 {others} as well"
+            ),
         }
     }
 
@@ -119,9 +152,26 @@ impl Evidence {
         match self.architecture {
             Some("ARMv7") => "ARMv7-M",
             Some("ARMv6S-M") => "ARMv6-M",
+            Some("ARMv7E-M") if self.has_fpv5 => "ARMv7E-M with the FPv5 of a Cortex-M7",
             Some(other) => other,
+            None if self.is_beyond_v6m => "an unknown architecture, newer than ARMv6-M",
             None => "an unknown architecture",
         }
+    }
+}
+
+/// A core's name without the letter for its floating-point unit.
+fn without_fpu(core: &str) -> &str {
+    core.trim_end_matches('F')
+}
+
+/// Families by name and core, for people.
+fn names(families: impl Iterator<Item = &'static Family>) -> String {
+    let names: Vec<_> = families.map(|f| format!("{} ({})", f.name, f.core)).collect();
+    match names.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
     }
 }
 
@@ -152,14 +202,19 @@ pub fn choose(firmware: &Firmware) -> Result<Choice, String> {
     let starts = super::vectors::start(firmware, &board, &bus).is_ok();
     // Without a table anywhere it is the image that is wrong, which is said when it is loaded.
     let at_home = has_memory && (starts || firmware.vector_table().is_none());
-    let fits = at_home && !evidence.speaks_against(&board, &bus);
+    let runs = evidence.runs_on(firmware, &board);
+    let fits = at_home && runs && !evidence.speaks_against(&board, &bus);
     let exact = evidence.missing(&bus).is_empty() || evidence.of_family(&board, &bus);
-    if fits && (exact || evidence.blocks.len() < LEAST_BLOCKS) {
-        return Ok(Choice { board: usual, why });
-    }
-    match best(firmware, &evidence) {
-        Some((name, why)) => Ok(Choice { board: name, why }),
-        None if fits => Ok(Choice { board: usual, why }),
+    let chosen = match fits && (exact || evidence.blocks.len() < LEAST_BLOCKS) {
+        true => None,
+        false => best(firmware, &evidence),
+    };
+    match chosen {
+        Some((name, why)) => {
+            let as_well = Board::builtin(name).map(|board| evidence.as_well(&board));
+            Ok(Choice { board: name, why: why + &as_well.unwrap_or_default() })
+        }
+        None if fits => Ok(Choice { board: usual, why: why + &evidence.as_well(&board) }),
         None => Err(refusal(firmware, &evidence)),
     }
 }
@@ -170,17 +225,24 @@ fn usual(evidence: &Evidence) -> Result<(&'static str, String), String> {
     let built = |name| (name, format!("built for {}, {at}", evidence.built_for()));
     Ok(match (evidence.lowest >> 24, evidence.architecture) {
         (_, Some("ARMv8-M.baseline" | "ARMv8-M.mainline" | "ARMv8.1-M.mainline")) => {
+            let likely = match evidence.likely() {
+                none if none.is_empty() => none,
+                likely => format!("; by its clock and pin registers it is for {likely}"),
+            };
             return Err(format!(
-                "the firmware is built for {}, and no core that strobe simulates runs that\n  \
-                 --board names one all the same, where the code does without its new instructions",
+                "the firmware is built for {}, and no core that strobe simulates runs that{likely}\
+                 \n  --board names one all the same, where the code does without its new \
+                 instructions",
                 evidence.built_for()
             ));
         }
         (0x08, Some("ARMv7E-M")) => built("stm32f407"),
         (0x08, Some("ARMv7")) => built("stm32f103"),
+        (0x08, None) if evidence.is_beyond_v6m => built("stm32f407"),
         (0x08, _) => ("stm32f070cb", at),
         (0, Some("ARMv7")) => built("cortex-m3"),
         (0, Some("ARMv7E-M")) => built("cortex-m4f"),
+        (0, None) if evidence.is_beyond_v6m => built("cortex-m4f"),
         (0, _) => ("cortex-m0", at),
         _ if !evidence.families.is_empty() => ("cortex-m0", at),
         _ => {
@@ -196,14 +258,18 @@ fn usual(evidence: &Evidence) -> Result<(&'static str, String), String> {
 
 /// The board that has most of the peripherals, if any has enough.
 fn best(firmware: &Firmware, evidence: &Evidence) -> Option<(&'static str, String)> {
-    if evidence.lacking.is_some() {
+    if evidence.lacking.is_some() || evidence.has_fpv5 {
         return None;
     }
     let mut found: Option<(usize, &'static str)> = None;
     let least = if evidence.is_older { Fit::Less } else { Fit::Exact };
     for (name, bus) in advice::holding(firmware, least) {
         let missing = evidence.missing(&bus).len();
-        let is_own = Board::builtin(name).is_ok_and(|board| evidence.of_family(&board, &bus));
+        let Ok(board) = Board::builtin(name) else { continue };
+        if !evidence.runs_on(firmware, &board) {
+            continue;
+        }
+        let is_own = evidence.of_family(&board, &bus);
         let known = is_own || evidence.families.is_empty();
         let enough = evidence.blocks.len() >= LEAST_BLOCKS && 2 * missing < evidence.blocks.len();
         let better = found.is_none_or(|(least, _)| missing < least);
@@ -316,12 +382,8 @@ pub(super) fn suited(
     firmware: &Firmware,
     mut boards: Vec<(&'static str, Bus)>,
 ) -> Vec<(&'static str, Bus)> {
-    if firmware.machine() == Machine::Avr {
-        return boards;
-    }
-    let evidence = Evidence::of(firmware);
     boards.retain(|(name, bus)| {
-        let suits = |board: Board| !board.has_devices() || !evidence.speaks_against(&board, bus);
+        let suits = |board: Board| complaint(firmware, &board, bus).is_none();
         Board::builtin(name).is_ok_and(suits)
     });
     boards
@@ -347,11 +409,21 @@ pub(super) fn complaint(firmware: &Firmware, board: &Board, bus: &Bus) -> Option
         return avr::complaint(firmware, board, bus);
     }
     let evidence = Evidence::of(firmware);
+    if !evidence.runs_on(firmware, board) {
+        return Some(format!(
+            "board {} does not fit this firmware: its code uses instructions that a {} lacks",
+            board.name(),
+            board.core_name()
+        ));
+    }
     if !evidence.speaks_against(board, bus) || !board.has_devices() {
         return None;
     }
     let missing = evidence.missing(bus);
     let why = reasons(evidence.blocks.len(), &missing, &evidence.likely());
+    let built = evidence.has_fpv5.then(|| format!("it is built for {}", evidence.built_for()));
+    let why = built.into_iter().chain(Some(why).filter(|why| !why.is_empty()));
+    let why = why.collect::<Vec<_>>().join("; ");
     Some(format!(
         "board {} does not fit this firmware: {why}; clocks, pins and times may be wrong",
         board.name()

@@ -12,6 +12,7 @@ use strobe_model::{
 };
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
+use strobe_sim::memory::MemoryKind;
 use strobe_sim::observe::calls::{Node, NodeKind};
 use strobe_sim::observe::counts::{self, AddressCount};
 use strobe_symbols::Firmware;
@@ -158,7 +159,8 @@ fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {
     let mut sizes = Sizes::default();
     for segment in firmware.segments() {
         sizes.flash += segment.data().len() as u64;
-        let in_ram = bus.ram.contains(segment.run_address);
+        let memory = bus.memory_at(segment.run_address);
+        let in_ram = memory.is_some_and(|memory| memory.kind == MemoryKind::Ram);
         sizes.ram += if in_ram { u64::from(segment.memory_size) } else { 0 };
     }
     Subject {

@@ -264,15 +264,28 @@ impl Member {
     /// Runs up to a time, or to the end if that comes first; returns whether the chip sleeps and
     /// nothing of its own is left to wake it.
     fn advance(&mut self, nanoseconds: u64, interrupted: &AtomicBool) -> bool {
-        let to = self.run.machine.bus().clocks.cycle_at_nanoseconds(nanoseconds);
-        self.end = self.run.advance(to, interrupted);
+        self.end = self.advance_to(nanoseconds, interrupted);
         let sleeps = self.end == Some(EndReason::SleepsForever);
         if sleeps {
             // Another chip may wake it.
             self.run.machine.bus_mut().expects_input = true;
-            self.end = self.run.advance(to, interrupted);
+            self.end = self.advance_to(nanoseconds, interrupted);
             self.run.machine.bus_mut().expects_input = self.goes_on_asleep;
         }
         sleeps
+    }
+
+    /// Runs up to a time, which is another cycle once the firmware has changed its clock.
+    fn advance_to(&mut self, nanoseconds: u64, interrupted: &AtomicBool) -> Option<EndReason> {
+        loop {
+            let clocks = &self.run.machine.bus().clocks;
+            let (hz, to) = (clocks.core_hz(), clocks.cycle_at_nanoseconds(nanoseconds));
+            let end = self.run.advance(to, interrupted);
+            let machine = &self.run.machine;
+            let is_there = machine.cycles() >= to && machine.bus().clocks.core_hz() == hz;
+            if end.is_some() || is_there {
+                return end;
+            }
+        }
     }
 }

@@ -163,6 +163,52 @@ fn without_a_name_architecture_ram_and_stack_decide() {
     assert!(misfit(&texts).is_some_and(|text| text.contains("architecture 51")), "{texts:?}");
 }
 
+/// A program of avr-gcc without a part or architecture, as in Intel HEX: jumps for all vectors, and
+/// start-up code that sets the stack pointer.
+fn started(vectors: u16, bytes: u16, stack: u16) -> ElfBuilder {
+    let table = match bytes {
+        4 => [0x940c, 2 * vectors].repeat(usize::from(vectors)),
+        _ => [vec![0xc000 | (vectors - 1)], vec![0xcfff; usize::from(vectors) - 1]].concat(),
+    };
+    let ldi = |register: u16, value: u16| {
+        0xe000 | (value & 0xf0) << 4 | (register - 16) << 4 | value & 0xf
+    };
+    // clr r1; out SREG, r1; ldi r28; ldi r29; out SPH, r29; out SPL, r28; rjmp .-2
+    let start =
+        [0x2411, 0xbe1f, ldi(28, stack & 0xff), ldi(29, stack >> 8), 0xbfde, 0xbfcd, 0xcfff];
+    let words = table.into_iter().chain(start);
+    let code: Vec<u8> = words.flat_map(u16::to_le_bytes).collect();
+    let mut elf = ElfBuilder::new();
+    (elf.machine, elf.flags) = (83, 0);
+    elf.code(0, &code);
+    elf
+}
+
+#[test]
+fn vectors_and_stack_decide_where_nothing_is_named() {
+    let runs = [
+        (started(26, 4, 0x8ff), "arduino-uno"),
+        (started(57, 4, 0x21ff), "arduino-mega"),
+        (started(15, 2, 0x25f), "attiny85"),
+        (started(29, 4, 0x2ff), "atmega16u2"),
+        // An ATmega168, which has the Uno's registers and less RAM.
+        (started(26, 4, 0x4ff), "arduino-uno"),
+    ];
+    for (elf, expected) in &runs {
+        assert_eq!(&Case::new(elf).board(&[]).0, expected);
+    }
+    let refused = [
+        (started(43, 4, 0xaff), ["43 vectors of 4 bytes", "first stack at 0x800aff"]),
+        (started(35, 4, 0x40ff), ["35 vectors of 4 bytes", "first stack at 0x8040ff"]),
+        (started(17, 2, 0x25f), ["17 vectors of 2 bytes", "first stack at 0x80025f"]),
+    ];
+    for (elf, words) in &refused {
+        let ran = Case::new(elf).run(&[]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);
+        assert!(words.iter().all(|word| ran.stderr.contains(word)), "{}", ran.stderr);
+    }
+}
+
 #[test]
 fn a_bootloader_starts_in_the_boot_section() {
     let mut elf = avr(5, 0x7000);

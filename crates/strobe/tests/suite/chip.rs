@@ -20,9 +20,14 @@ const NRF52: [u32; 4] = [0x4000_0000, 0x5000_0504, 0x4000_2500, 0x4000_8504];
 
 /// `.ARM.attributes`: the architecture, for microcontrollers.
 fn attributes(architecture: u8) -> Section {
-    let file = [1, 9, 0, 0, 0, 6, architecture, 7, b'M'];
+    attributes_of(&[6, architecture, 7, b'M'])
+}
+
+/// `.ARM.attributes` with these tags and values.
+fn attributes_of(tags: &[u8]) -> Section {
+    let file = [&[1, 5 + tags.len() as u8, 0, 0, 0][..], tags].concat();
     let length = 4 + 6 + file.len() as u32;
-    let data = [b"A".to_vec(), length.to_le_bytes().to_vec(), b"aeabi\0".to_vec(), file.to_vec()];
+    let data = [b"A".to_vec(), length.to_le_bytes().to_vec(), b"aeabi\0".to_vec(), file];
     let (name, kind) = (".ARM.attributes".into(), 0x7000_0003);
     Section { name, kind, data: data.concat(), ..Section::default() }
 }
@@ -34,8 +39,15 @@ fn firmware(base: u32, architecture: u8, registers: &[u32], more: usize) -> Vec<
 
 /// The same with its first stack here.
 fn image(base: u32, architecture: u8, registers: &[u32], more: usize, stack: u32) -> ElfBuilder {
+    let mut elf = unnamed(base, &[], registers, more, stack);
+    elf.section(attributes(architecture));
+    elf
+}
+
+/// The same without an architecture, as in Intel HEX, and with these instructions first.
+fn unnamed(base: u32, first: &[u8], registers: &[u32], more: usize, stack: u32) -> ElfBuilder {
     let start = base + 0x40;
-    let mut asm = Assembler::new(start);
+    let mut asm = Assembler::new(start + first.len() as u32);
     for &address in registers {
         asm.load(Reg::new(1), Value::Word(address));
         let (rt, rn) = (Reg::new(0), Reg::new(1));
@@ -44,6 +56,7 @@ fn image(base: u32, architecture: u8, registers: &[u32], more: usize, stack: u32
     let here = asm.label_here();
     asm.b(here);
     let (code, _) = asm.finish();
+    let code = [first, &code].concat();
     let mut words = [start | 1; 16];
     words[0] = stack;
     let words = words.iter().flat_map(|word| word.to_le_bytes());
@@ -52,7 +65,6 @@ fn image(base: u32, architecture: u8, registers: &[u32], more: usize, stack: u32
     let mut elf = ElfBuilder::new();
     elf.entry = start | 1;
     elf.code(base, &image).function("main", start, code.len() as u32);
-    elf.section(attributes(architecture));
     elf
 }
 
@@ -165,6 +177,52 @@ fn firmware_for_no_board_is_refused_with_what_is_known_and_the_way_on() {
     assert!(ran.stderr.contains("ARMv8-M.mainline"), "{}", ran.stderr);
 }
 
+/// An F4 and an F7 have the same blocks of registers; the floating-point unit is another one.
+#[test]
+fn a_floating_point_unit_that_no_core_here_has_fits_no_board() {
+    for (registers, words) in [(&F4[..], "STM32F7 (Cortex-M7)"), (&F4[..0], "FPv5 of a Cortex-M7")]
+    {
+        let mut image = unnamed(FLASH, &[], registers, 0, 0x2000_1000);
+        image.section(attributes_of(&[6, V7EM, 7, b'M', 10, 8]));
+        let case = Case::new(&image.build());
+        let ran = case.run(&[]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains(words), "no {words:?} in {}", ran.stderr);
+        assert!(!ran.stderr.contains("STM32F4 "), "{}", ran.stderr);
+        let (board, texts) = case.board(&["--board", "stm32f407"]);
+        assert_eq!(board, "stm32f407");
+        let warned = texts.iter().find(|text| text.contains("does not fit this firmware: it is"));
+        assert!(warned.is_some_and(|text| text.contains("Cortex-M7")), "{texts:?}");
+    }
+}
+
+/// Where the file names no architecture, what its code begins with decides which cores can run it.
+#[test]
+fn code_beyond_a_core_is_not_run_on_it() {
+    let thumb2 = |base: u32, registers: &[u32]| {
+        // movw r0, #1
+        let image = unnamed(base, &[0x40, 0xf2, 0x01, 0x00], registers, 0, 0x2000_1000);
+        Case::new(&image.build())
+    };
+    assert_eq!(thumb2(FLASH, &[]).board(&[]).0, "stm32f407");
+    assert_eq!(thumb2(FLASH, &F1).board(&[]).0, "stm32f103");
+    assert_eq!(thumb2(0, &[]).board(&[]).0, "cortex-m4f");
+    let ran = thumb2(FLASH, &F0).run(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("newer than ARMv6-M"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("STM32F0"), "{}", ran.stderr);
+    let (board, texts) = thumb2(FLASH, &F4).board(&[]);
+    assert_eq!(board, "stm32f407");
+    let as_well = "STM32F2 (Cortex-M3), STM32F7 (Cortex-M7) or STM32L1 (Cortex-M3) as well";
+    assert!(texts.iter().any(|text| text.contains(as_well)), "{texts:?}");
+    let ran = thumb2(FLASH, &[]).run(&["--board", "stm32f070cb", "--terse"]);
+    let shown = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("its code uses instructions that a Cortex-M0 lacks"), "{shown}");
+    // What a Cortex-M0 runs goes where it went.
+    let plain = Case::new(&unnamed(FLASH, &[], &F0, 0, 0x2000_1000).build());
+    assert_eq!(plain.board(&[]).0, "stm32f070cb");
+}
+
 /// Nobody named the generic board that such a firmware came nearest to.
 #[test]
 fn a_stack_or_data_where_no_board_has_memory_is_no_boards_firmware() {
@@ -185,6 +243,21 @@ fn a_stack_or_data_where_no_board_has_memory_is_no_boards_firmware() {
         assert!(ran.stderr.contains("no built-in board fits this firmware"), "{}", ran.stderr);
         assert!(words.iter().all(|word| ran.stderr.contains(word)), "{}", ran.stderr);
     }
+}
+
+/// Core-coupled memory is no less of RAM than the bank that the stack is in.
+#[test]
+fn data_in_any_ram_count_as_ram() {
+    let mut data = image(FLASH, V7EM, &F4, 0, 0x2000_1000);
+    data.segment(Segment {
+        virtual_address: 0x1000_0000,
+        physical_address: 0x1000_0000,
+        memory_size: Some(64),
+        flags: 6,
+        ..Segment::default()
+    });
+    let ran = Case::new(&data.build()).run(&["--terse"]);
+    assert!(ran.stdout.contains("bytes of flash, 64 bytes of RAM"), "{}", ran.stdout);
 }
 
 /// 48 KiB of RAM are what speaks for the larger part.
@@ -231,6 +304,35 @@ fn advice_names_no_board_whose_peripherals_are_others() {
     let bare = Case::new(&image(0, V7EM, &[], 0, 0x2004_0000).build());
     let ran = bare.run(&["--board", "cortex-m0"]);
     assert!(ran.stderr.contains("it fits boards") && ran.stderr.contains("mps2"), "{}", ran.stderr);
+}
+
+/// Code that reaches its ports by a table has their addresses in data.
+#[test]
+fn ports_in_tables_show_the_family() {
+    let registers = [0x4002_1000, 0x4002_1034, 0x4002_2000, 0x4001_3800];
+    let with = |ports: [u32; 2]| {
+        let mut image = image(FLASH, V6M, &registers, 0, 0x2000_1000);
+        image.code(FLASH + 0x1000, &ports.map(u32::to_le_bytes).concat());
+        Case::new(&image.build())
+    };
+    let ran = with([0x5000_0000, 0x5000_0400]).run(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("STM32G0 (Cortex-M0+)"), "{}", ran.stderr);
+    assert_eq!(with([0x4800_0000, 0x4800_0400]).board(&[]).0, "stm32f070cb");
+}
+
+/// Neither where it has no memory nor where its registers are missing.
+#[test]
+fn no_board_is_advised_that_does_not_fit() {
+    let g0 = case(FLASH, V6M, &[0x4002_1000, 0x4002_2000, 0x4001_3800, 0x5000_0000], 0);
+    let ran = g0.run(&["--board", "cortex-m0"]);
+    assert_eq!(ran.code, 65, "{}", ran.stdout);
+    assert!(ran.stderr.contains("it is for STM32G0"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("stm32f070cb"), "{}", ran.stderr);
+    let (_, texts) = g0.board(&["--memory", "flash=0x08000000:64K,ram=0x20000000:8K"]);
+    assert!(!texts.iter().any(|text| text.contains("stm32f070cb")), "{texts:?}");
+    let f0 = case(FLASH, V6M, &F0, 0).run(&["--board", "cortex-m0"]);
+    assert!(f0.stderr.contains("it fits board stm32f070cb"), "{}", f0.stderr);
 }
 
 #[test]

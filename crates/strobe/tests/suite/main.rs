@@ -62,6 +62,7 @@ mod terminal;
 mod threads;
 mod trace_plan;
 mod traced;
+mod until;
 mod version;
 mod waits;
 mod waits_that_count;

@@ -101,6 +101,18 @@ fn one_chip_can_be_reported_alone() {
     assert_eq!(headings, ["== ping ==", "== pong =="]);
 }
 
+/// A rig runs in strides of half a wire's time, which end wherever the core is by then.
+#[test]
+fn no_arrival_at_a_function_is_missed() {
+    let mark = ["--chip", "pong", "--mark", "USART1_IRQHandler", "--until", "5ms"];
+    let echo = echo();
+    let (_, rig) = chips(&[&[echo.as_str()][..], &mark].concat());
+    let pong = part(&rig, "pong");
+    let entries = number(&column(pong, "interrupts", "count")[0]);
+    let between = widths(pong, "USART1_IRQHandler to USART1_IRQHandler");
+    assert_eq!(between.len() as u64 + 1, entries);
+}
+
 #[test]
 fn a_chip_can_run_something_else() {
     let other = prebuilt("loop-avr");

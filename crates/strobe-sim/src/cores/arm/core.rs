@@ -114,6 +114,8 @@ pub struct Machine<O: Observer> {
     /// A block that was left in the middle, and where it goes on: what its instructions cost
     /// depends on those before them.
     pub(crate) resume: Option<(BlockId, usize)>,
+    /// The stop address that was reported last, until the core has gone on from there.
+    pub(crate) stopped_at: Option<u32>,
     /// What the block that runs now does beyond what it always costs.
     pub(crate) deviations: Deviations,
     /// Counts are kept apart by who runs; this is who does.
@@ -168,6 +170,7 @@ impl<O: Observer> Machine<O> {
             guarded: Guarded::default(),
             resets: 0,
             resume: None,
+            stopped_at: None,
             deviations: Deviations::default(),
             belongs_to: None,
             traced: false,

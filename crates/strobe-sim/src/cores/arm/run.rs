@@ -83,8 +83,6 @@ impl<O: Observer> Machine<O> {
     }
 
     fn run_on(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop {
-        // A stop address under the core now has been reported already.
-        let mut skip_stop = Some(self.cpu.pc);
         // The horizon is that of an earlier call, whose limit may have been further away.
         self.check = true;
         self.jit.watch_stack(self.observer.follows_stack());
@@ -100,7 +98,7 @@ impl<O: Observer> Machine<O> {
                 if let Err(stop) = self.service(limit) {
                     return stop;
                 }
-                if self.now >= limit {
+                if self.now >= limit || std::mem::take(&mut self.bus.clock_changed) {
                     return Stop::Limit;
                 }
                 if self.sleep != Sleep::Awake {
@@ -124,10 +122,13 @@ impl<O: Observer> Machine<O> {
                 continue;
             }
             let block = &self.blocks.all[id as usize];
-            if block.stop_here && skip_stop != Some(block.start) {
-                return Stop::Address(block.start);
+            let start = block.start;
+            if block.stop_here && self.stopped_at != Some(start) {
+                self.stopped_at = Some(start);
+                return Stop::Address(start);
             }
-            skip_stop = None;
+            self.stopped_at = None;
+            let block = &self.blocks.all[id as usize];
             if block.idle {
                 if !self.bus.flash_interface.accelerator.has(id) {
                     self.fetch(id);

@@ -51,6 +51,8 @@ pub struct Machine<O: Observer> {
     pub(super) begin: u32,
     /// A block that was left in the middle, and where it goes on.
     pub(super) resume: Option<(BlockId, usize)>,
+    /// The stop address that was reported last, until the core has gone on from there.
+    pub(super) stopped_at: Option<u32>,
     /// Counts are kept apart by who runs; this is who does.
     pub(super) belongs_to: Option<Who>,
 }
@@ -82,6 +84,7 @@ impl<O: Observer> Machine<O> {
             resets: 0,
             begin: 0,
             resume: None,
+            stopped_at: None,
             belongs_to: None,
         }
     }

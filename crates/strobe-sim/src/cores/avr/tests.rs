@@ -228,6 +228,28 @@ fn sleep_does_nothing_without_its_enable_bit() {
     assert!(warnings[0].0.contains("sleep is not enabled"), "{warnings:?}");
 }
 
+/// A run may be cut anywhere: each arrival at a stop address is reported, and once.
+#[test]
+fn arrivals_are_reported_wherever_a_run_is_cut() {
+    for stride in [1_usize, 2, 3, 4, 10, 300] {
+        // Three cycles a turn.
+        let program = ["ldi d=0 k=1", "rjmp k=-2"];
+        let mut machine = machine::<false>("arduino-uno", &program, &["reti"], &[]);
+        machine.set_stops(vec![MAIN]);
+        let mut arrivals = 0;
+        for limit in (stride..=300).step_by(stride) {
+            loop {
+                match run(&mut machine, limit as u64) {
+                    Stop::Address(MAIN) => arrivals += 1,
+                    Stop::Limit => break,
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        assert_eq!(arrivals, 100, "cut every {stride} cycles");
+    }
+}
+
 /// CLI masks only where interrupts were enabled: the code that a compiler writes around a new stack
 /// pointer does not, before they are.
 #[test]

@@ -219,6 +219,8 @@ impl Device for Adc {
             && end <= cx.now()
         {
             self.running = None;
+            let again = self.flag && self.control_a & ADIE != 0;
+            cx.lose_requests(0, again.into());
             self.flag = true;
             // A result that comes in between the two reads is lost (23.9.3).
             if !self.locked {

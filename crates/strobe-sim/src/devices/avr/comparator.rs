@@ -65,12 +65,15 @@ impl Comparator {
         };
         let output = self.control & ACD == 0 && positive > self.inputs[1].at(now);
         if output != std::mem::replace(&mut self.output, output) {
-            self.flag |= match self.control & 3 {
+            let asks = match self.control & 3 {
                 0 => true,
                 2 => !output,
                 3 => output,
                 _ => false,
             };
+            let again = asks && self.flag && self.control & ACIE != 0;
+            cx.lose_requests(0, again.into());
+            self.flag |= asks;
         }
         let next = self.inputs.iter().filter_map(|input| input.next_change(now)).min();
         let due = next.filter(|_| self.control & ACD == 0);

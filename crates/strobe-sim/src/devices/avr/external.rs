@@ -191,7 +191,10 @@ impl Device for External {
         for (group, pins) in self.changes.iter().enumerate() {
             let mask = self.change_masks[group];
             if pins.iter().any(|&(bit, pin)| pin == id && mask >> bit & 1 != 0) {
-                self.change_flags |= 1 << (self.change_bit + group as u8);
+                let bit = self.change_bit + group as u8;
+                let again = self.change_control & self.change_flags;
+                cx.lose_requests(self.pins.len() + group, u64::from(again >> bit & 1));
+                self.change_flags |= 1 << bit;
             }
         }
         self.show(cx);

@@ -75,6 +75,32 @@ fn external_interrupts_see_their_edge_and_clear_on_entry() {
     assert!(rig.irq(1));
 }
 
+/// What happens again while its flag still asks for a handler is lost.
+#[test]
+fn requests_that_nobody_took_are_lost() {
+    let mut rig = uno();
+    rig.drive("PD2", Some(false));
+    // Pin changes of PCINT18.
+    write(&mut rig, &[(0x68, 4), (0x6d, 4)]);
+    for level in [true, false, true] {
+        rig.drive("PD2", Some(level));
+    }
+    assert_eq!(rig.bus.lost_requests(5), 2);
+    rig.bus.acknowledge(5);
+    rig.drive("PD2", Some(false));
+    assert_eq!(rig.bus.lost_requests(5), 2);
+    // Conversions one after another, with ADIE, at half the clock: ends at 50, 76, and 102.
+    let mut rig = uno();
+    write(&mut rig, &[(0x7a, 0xe9)]);
+    rig.run_to(110);
+    assert_eq!(rig.bus.lost_requests(21), 2);
+    // The watchdog as a timer, every 256,000 cycles.
+    let mut rig = uno();
+    write(&mut rig, &[(0x60, 0x40)]);
+    rig.run_to(800_000);
+    assert_eq!(rig.bus.lost_requests(6), 2);
+}
+
 #[test]
 fn eeprom_writes_take_their_time_and_their_sequence() {
     let (eecr, eedr, eearl) = (0x3f, 0x40, 0x41);
@@ -274,6 +300,13 @@ fn the_comparator_compares_and_interrupts_at_a_change() {
     assert_eq!(rig.bus.io_read(acsr) & 0x30, 0x30);
     rig.bus.acknowledge(23);
     assert_eq!(rig.bus.io_read(acsr) & 0x30, 0x20);
+    // Three changes of the output, of which nobody took the first.
+    let mut rig = uno();
+    let course = [(0, 100), (1_000_000, 900), (2_000_000, 100), (3_000_000, 900)];
+    assert!(rig.bus.set_analog("AC0", &Analog::Course(course.to_vec())));
+    write(&mut rig, &[(acsr, 0x08)]);
+    rig.run_to(60_000);
+    assert_eq!(rig.bus.lost_requests(23), 2);
 }
 
 fn tiny() -> Rig {

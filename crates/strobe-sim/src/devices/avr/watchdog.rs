@@ -140,6 +140,7 @@ impl Device for Watchdog {
             return cx.wake_at(self.due);
         }
         if self.control & WDIE != 0 {
+            cx.lose_requests(0, self.flag.into());
             self.flag = true;
         } else if self.resets() {
             cx.system_reset(ResetCause::Watchdog);

@@ -247,7 +247,10 @@ impl Dma {
         self.requests[channel].iter().for_each(|request| request.acknowledge(cx));
     }
 
-    fn publish_interrupts(&self, cx: &mut Context) {
+    fn publish_interrupts(&mut self, cx: &mut Context) {
+        for (channel, &line) in self.channels.iter_mut().zip(&self.irq_lines) {
+            cx.lose_requests(line, channel.take_lost());
+        }
         for &line in &self.irq_lines {
             let asks = |(channel, &on): (&Channel, &usize)| on == line && channel.interrupts();
             cx.interrupt(line, self.channels.iter().zip(&self.irq_lines).any(asks));

@@ -219,8 +219,9 @@ impl Dma {
         self.streams[stream].peripheral_done(job);
     }
 
-    fn publish_interrupts(&self, cx: &mut Context) {
-        for (line, stream) in self.streams.iter().enumerate() {
+    fn publish_interrupts(&mut self, cx: &mut Context) {
+        for (line, stream) in self.streams.iter_mut().enumerate() {
+            cx.lose_requests(line, stream.take_lost());
             cx.interrupt(line, stream.interrupts());
         }
     }

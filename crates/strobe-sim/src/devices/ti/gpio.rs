@@ -116,7 +116,9 @@ impl Gpio {
         let [by_level, both, high] = self.sense;
         let changed = self.levels ^ before;
         let active = !(self.levels ^ high);
-        self.raw |= changed & !by_level & (both | active) & 0xff;
+        let edges = changed & !by_level & (both | active) & 0xff;
+        cx.lose_requests(0, u64::from((edges & self.raw & self.mask).count_ones()));
+        self.raw |= edges;
         self.raw = self.raw & !by_level | active & by_level & 0xff;
         cx.interrupt(0, self.raw & self.mask != 0);
     }
@@ -268,6 +270,11 @@ mod tests {
         assert_eq!((rig.read32(BASE + MIS), rig.irq(1)), (0x02, true), "a level stays");
         rig.drive("PB1", None);
         assert!(!rig.irq(1));
+        // Two falling edges, of which nobody took the first.
+        for level in [true, false, true, false] {
+            rig.drive("PB0", Some(level));
+        }
+        assert_eq!(rig.bus.lost_requests(1), 1);
     }
 
     #[test]

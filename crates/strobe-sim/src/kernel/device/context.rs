@@ -119,8 +119,13 @@ impl Context<'_> {
     pub fn change_clocks(&mut self, change: impl FnOnce(u64, &mut Clocks)) {
         let (now, before) = (self.bus.now, self.bus.clocks.core_hz());
         change(now, &mut self.bus.clocks);
-        self.bus.pace.change_clock(before, self.bus.clocks.core_hz());
+        let hz = self.bus.clocks.core_hz();
+        self.bus.pace.change_clock(before, hz);
         self.bus.clocks_dirty = true;
+        if hz != before && self.bus.stops_at_clock {
+            self.bus.clock_changed = true;
+            self.bus.attention = true;
+        }
     }
 
     /// For a clock controller: resets the devices whose reset bit is (register, bit).

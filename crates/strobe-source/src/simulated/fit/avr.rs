@@ -1,8 +1,10 @@
 //! Which built-in board a firmware for an AVR is for: by the part that its file names, or else by
-//! its architecture, where its data are and where its stack begins.
+//! its architecture, where its data are, where its stack begins and how many vectors it has.
 //!
 //! The code of one AVR runs on nearly every other one, its registers, vectors and memories are at
 //! other places there: only the part itself gives figures that mean something.
+
+mod start_up;
 
 use std::ops::Range;
 
@@ -10,6 +12,7 @@ use strobe_sim::board::{AvrParts, Board};
 use strobe_sim::bus::Bus;
 use strobe_symbols::{AvrPart, AvrTarget, Firmware};
 
+use self::start_up::Table;
 use super::super::advice::{self, Fit};
 use super::Choice;
 
@@ -38,14 +41,19 @@ pub(super) fn choose(firmware: &Firmware) -> Result<Choice, String> {
     }
     let architecture = architecture(firmware);
     let stack = firmware.symbol("__stack").ok().map(|symbol| DATA | symbol.address & 0xffff);
+    let stack = stack.or_else(|| start_up::stack(firmware));
+    let table = start_up::table(firmware);
     let mut fitting: Vec<(bool, &'static str)> = Vec::new();
     for (name, bus) in advice::holding(firmware, Fit::Exact) {
         let Some(board) = part_of(name) else { continue };
         let built = board.avr_parts().and_then(|parts| parts.architecture);
         let is_built_for = architecture.is_none_or(|number| built == Some(number));
+        let core = board.avr_core();
+        let own = core.map(|core| Table { vectors: core.vectors, bytes: core.vector_bytes });
+        let has_vectors = table.is_none() || own == table;
         let in_ram = |at: u32| bus.memory_at(at).is_some_and(|memory| memory.writable);
         let begins_at_end = |at: u32| in_ram(at) && !in_ram(at + 1);
-        if is_built_for && stack.is_none_or(in_ram) {
+        if is_built_for && has_vectors && stack.is_none_or(in_ram) {
             fitting.push((stack.is_some_and(begins_at_end), name));
         }
     }
@@ -53,7 +61,7 @@ pub(super) fn choose(firmware: &Firmware) -> Result<Choice, String> {
     fitting.sort_by_key(|(ends, name)| (!ends, *name != USUAL));
     match fitting.first() {
         Some((_, name)) => Ok(Choice { board: name, why: "built for AVR".to_owned() }),
-        None => Err(refusal(firmware, architecture, stack)),
+        None => Err(refusal(firmware, architecture, stack, table)),
     }
 }
 
@@ -139,7 +147,12 @@ fn refusal_of(part: &AvrPart, boards: impl Iterator<Item = (&'static str, Board)
     known + &with_memory.unwrap_or_default() + WAY_ON
 }
 
-fn refusal(firmware: &Firmware, architecture: Option<u8>, stack: Option<u32>) -> String {
+fn refusal(
+    firmware: &Firmware,
+    architecture: Option<u8>,
+    stack: Option<u32>,
+    table: Option<Table>,
+) -> String {
     let mut known = "no built-in board fits this firmware: it is built for AVR".to_owned();
     if let Some(number) = architecture {
         known += &format!(" (architecture {number} as avr-gcc numbers them");
@@ -152,6 +165,9 @@ fn refusal(firmware: &Firmware, architecture: Option<u8>, stack: Option<u32>) ->
     }
     if let Some(stack) = stack {
         known += &format!(", with its first stack at {stack:#08x}");
+    }
+    if let Some(Table { vectors, bytes }) = table {
+        known += &format!(", with {vectors} vectors of {bytes} bytes");
     }
     known + WAY_ON
 }

@@ -7,7 +7,7 @@ use strobe_model::{FunctionCalls, Record};
 
 use super::spreads::hertz_since;
 use super::{Model, section};
-use strobe_model::number::counted;
+use strobe_model::number::{counted, grouped};
 
 /// What holds of single calls where one run is all there is.
 pub const UNBOUNDED: &str =
@@ -104,7 +104,7 @@ pub(super) fn worst(record: &Record, model: &Model) -> Option<Section> {
 /// Cycles per window.
 pub(super) fn windows(record: &Record, model: &Model) -> Option<Section> {
     let windows = record.windows.as_ref()?;
-    if windows.cycles.count() == 0 {
+    if windows.cycles.count() == 0 && windows.part.is_none() {
         return None;
     }
     let asked = |name: &str| record.instrument.settings.get(name).map(String::as_str);
@@ -122,9 +122,9 @@ pub(super) fn windows(record: &Record, model: &Model) -> Option<Section> {
     let content = Content::Distributions(Distributions { distributions: vec![one] });
     let mut section = section("windows", "windows: cycles of each, from beginning to end", content);
     section.notes.extend(windows.longest.map(|at| {
-        let cycle = at.cycle;
-        let microseconds = at.nanoseconds as f64 / 1e3;
-        format!("The longest began at cycle {cycle}, {microseconds:.3} us after reset.")
+        let (whole, rest) = (grouped(at.nanoseconds / 1000), at.nanoseconds % 1000);
+        let cycle = grouped(at.cycle);
+        format!("The longest began at cycle {cycle}, {whole}.{rest:03} us after reset.")
     }));
     section.notes.extend(windows.part.map(|cycles| {
         let cycles = counted(cycles, "cycle");

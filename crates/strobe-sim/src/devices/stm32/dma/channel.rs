@@ -50,6 +50,8 @@ pub(super) struct Channel {
     done: u32,
     /// Flags, without the global one.
     pub(super) flags: u32,
+    /// Times that a flag was set again while it asked for an interrupt.
+    lost: u64,
 }
 
 impl Channel {
@@ -106,15 +108,27 @@ impl Channel {
         self.left = self.left.saturating_sub(1);
         self.done = self.done.wrapping_add(1);
         if self.left == self.count / 2 {
-            self.flags |= flag::HALF;
+            self.raise(flag::HALF);
         }
         if self.left == 0 {
-            self.flags |= flag::COMPLETE;
+            self.raise(flag::COMPLETE);
             if bit(self.ccr, ccr::CIRC) && !self.is_memory_to_memory() {
                 self.left = self.count;
                 self.done = 0;
             }
         }
+    }
+
+    /// Sets a flag.
+    fn raise(&mut self, flag: u32) {
+        let again = self.flags & self.enabled_flags() & flag != 0;
+        self.lost += u64::from(again);
+        self.flags |= flag;
+    }
+
+    /// How many requests for interrupts were lost since this was asked last.
+    pub(super) fn take_lost(&mut self) -> u64 {
+        std::mem::take(&mut self.lost)
     }
 
     /// A bus error: the channel is switched off.
@@ -133,10 +147,14 @@ impl Channel {
         self.flags &= if nibble & flag::GLOBAL != 0 { 0 } else { !nibble };
     }
 
+    /// Flags that request an interrupt once set.
+    fn enabled_flags(&self) -> u32 {
+        // TCIE, HTIE and TEIE are in the order of the flags.
+        (self.ccr >> ccr::TCIE & 7) << 1
+    }
+
     /// Whether the channel requests an interrupt.
     pub(super) fn interrupts(&self) -> bool {
-        // TCIE, HTIE and TEIE are in the order of the flags.
-        let enables = self.ccr >> ccr::TCIE & 7;
-        self.flags >> 1 & enables != 0
+        self.flags & self.enabled_flags() != 0
     }
 }

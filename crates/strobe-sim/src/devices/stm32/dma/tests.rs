@@ -112,6 +112,20 @@ fn a_request_moves_one_item_each_time_it_is_seen() {
     assert_eq!((left(&mut rig, 2), ram(&rig, 64)), (0, 4));
 }
 
+/// A ring with a handler that comes late: halves and ends that are flagged already are lost.
+#[test]
+fn what_a_ring_flags_again_is_lost() {
+    let mut rig = controller();
+    program(&mut rig, 2, EN | MINC | CIRC | TCIE | HTIE, 4, RAM + 64, RAM);
+    rig.set("A_DMA", true);
+    // Twelve beats, the last at 59: three halves and three ends.
+    rig.run_to(63);
+    assert_eq!(rig.bus.lost_requests(10), 4);
+    rig.write32(IFCR, 0xf << 4);
+    rig.run_to(83);
+    assert_eq!(rig.bus.lost_requests(10), 4, "the flags were clear");
+}
+
 #[test]
 fn a_remap_wire_moves_requests_between_channels() {
     let mut rig = controller();

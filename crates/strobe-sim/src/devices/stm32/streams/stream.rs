@@ -88,6 +88,8 @@ pub(super) struct Stream {
     flowing: bool,
     /// Switched off; the FIFO is still being emptied to memory.
     closing: bool,
+    /// Times that a flag was set again while it asked for an interrupt.
+    lost: u64,
 }
 
 impl Default for Stream {
@@ -105,6 +107,7 @@ impl Default for Stream {
             buffer: 0,
             flowing: false,
             closing: false,
+            lost: 0,
         }
     }
 }
@@ -300,7 +303,7 @@ impl Stream {
         let before = self.left;
         self.left = self.left.saturating_sub(job.beats);
         if job.write && before > half && self.left <= half {
-            self.flags |= flag::HALF;
+            self.raise(flag::HALF);
         }
         if self.left == 0 && self.is_circular() {
             self.left = self.count;
@@ -317,7 +320,7 @@ impl Stream {
         let before = self.memory_done;
         self.memory_done += job.beats * job.size.bytes();
         if job.write && before < bytes.div_ceil(2) && self.memory_done >= bytes.div_ceil(2) {
-            self.flags |= flag::HALF;
+            self.raise(flag::HALF);
         }
         if self.memory_left() == 0 {
             if self.is_circular() {
@@ -334,8 +337,20 @@ impl Stream {
         self.update_flow();
     }
 
+    /// Sets a flag.
+    fn raise(&mut self, flag: u32) {
+        let again = self.flags & self.enabled_flags() & flag != 0;
+        self.lost += u64::from(again);
+        self.flags |= flag;
+    }
+
+    /// How many requests for interrupts were lost since this was asked last.
+    pub(super) fn take_lost(&mut self) -> u64 {
+        std::mem::take(&mut self.lost)
+    }
+
     fn block_done(&mut self) {
-        self.flags |= flag::COMPLETE;
+        self.raise(flag::COMPLETE);
         if !self.is_circular() {
             self.cr &= !(1 << cr::EN);
         } else if bit(self.cr, cr::DBM) {
@@ -377,12 +392,17 @@ impl Stream {
         }
     }
 
-    /// Whether the stream requests an interrupt.
-    pub(super) fn interrupts(&self) -> bool {
+    /// Flags that request an interrupt once set.
+    fn enabled_flags(&self) -> u32 {
         // DMEIE, TEIE, HTIE and TCIE are in the order of the flags from the direct mode error on.
         let enables = (self.cr >> cr::DMEIE & 0xf) << 2;
         let fifo = if bit(self.fcr, fcr::FEIE) { flag::FIFO } else { 0 };
-        self.flags & (enables | fifo) != 0
+        enables | fifo
+    }
+
+    /// Whether the stream requests an interrupt.
+    pub(super) fn interrupts(&self) -> bool {
+        self.flags & self.enabled_flags() != 0
     }
 }
 

@@ -220,6 +220,7 @@ fn circular_and_double_buffers() {
     assert_eq!((ram(&rig, 96, 2), control(&mut rig, 0) & CT), (vec![0x11, 0x22], 0));
     request(&mut rig, "A_DMA", 7);
     assert_eq!(ram(&rig, 128, 2), [0x11, 0x22]);
+    assert_eq!(rig.bus.lost_requests(11), 2, "nobody cleared the first end");
     // A ring to a peripheral starts over.
     program(&mut rig, 1, EN | TO_PERIPHERAL | MINC | CIRC, 0, 3, (RAM + 300, RAM));
     rig.set("B_DMA", true);

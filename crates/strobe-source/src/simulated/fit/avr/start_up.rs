@@ -1,0 +1,129 @@
+//! What an AVR's program begins with: a table of jumps, one for each vector of the part, and
+//! start-up code that sets the stack pointer to the end of its RAM. Where a file names no part, as
+//! Intel HEX does not, these two are all that it shows of it. Encodings: the AVR instruction set
+//! manual (DS40002198).
+
+use strobe_symbols::Firmware;
+
+use super::DATA;
+
+/// Fewer jumps in a row may be no whole table: programs in assembler leave out what is not used.
+const LEAST_VECTORS: u16 = 8;
+/// More than any part has.
+const MOST_VECTORS: u16 = 240;
+/// Instructions of start-up code until the stack pointer is set, at most.
+const MOST_BEFORE_STACK: usize = 24;
+/// SPL and SPH as OUT addresses them.
+const STACK_POINTER: [u16; 2] = [0x3d, 0x3e];
+
+/// The vectors that a program has, if its table is whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Table {
+    /// How many, with reset's.
+    pub vectors: u16,
+    /// Bytes of each.
+    pub bytes: u32,
+}
+
+/// The table at address 0.
+pub(super) fn table(firmware: &Firmware) -> Option<Table> {
+    let is_short = |at: u32| word(firmware, at).is_some_and(|word| word & 0xf000 == 0xc000);
+    let is_long = |at: u32| word(firmware, at).is_some_and(|word| word & 0xfe0e == 0x940c);
+    let count = |bytes: u32, is_jump: &dyn Fn(u32) -> bool| {
+        (0..MOST_VECTORS).take_while(|n| is_jump(u32::from(*n) * bytes)).count() as u16
+    };
+    let (bytes, vectors) = match is_short(0) {
+        true => (2, count(2, &is_short)),
+        false => (4, count(4, &is_long)),
+    };
+    (vectors >= LEAST_VECTORS).then_some(Table { vectors, bytes })
+}
+
+/// Where start-up code puts the stack, in the data space.
+pub(super) fn stack(firmware: &Firmware) -> Option<u32> {
+    let mut at = jump(firmware, 0)?;
+    let mut registers = [None; 16];
+    let mut pointer = [None; 2];
+    for _ in 0..MOST_BEFORE_STACK {
+        let Some(code) = word(firmware, at) else { break };
+        let from = code >> 4 & 31;
+        match code >> 11 {
+            // LDI
+            0b11100 | 0b11101 => {
+                registers[usize::from(code >> 4 & 15)] = Some(code >> 4 & 0xf0 | code & 15);
+            }
+            // OUT
+            0b10111 => {
+                let to = STACK_POINTER.iter().position(|io| *io == code >> 5 & 0x30 | code & 15);
+                if let Some(half) = to {
+                    pointer[half] = from.checked_sub(16).and_then(|n| registers[usize::from(n)]);
+                }
+            }
+            // What reaches no other place and takes one word: CLR and its like, IN.
+            0b00000..=0b00111 | 0b10110 => {}
+            _ => break,
+        }
+        if let [Some(low), Some(high)] = pointer {
+            return Some(DATA | u32::from(high << 8 | low));
+        }
+        at = at.wrapping_add(2);
+    }
+    // The smallest parts have no upper half.
+    pointer[0].map(|low| DATA | u32::from(low))
+}
+
+/// Where the jump at an address goes.
+fn jump(firmware: &Firmware, at: u32) -> Option<u32> {
+    let code = word(firmware, at)?;
+    if code & 0xf000 == 0xc000 {
+        let words = (i32::from(code << 4) << 16) >> 20;
+        return Some(at.wrapping_add_signed(2 * words + 2));
+    }
+    let high = u32::from(code >> 3 & 0x3e | code & 1);
+    let low = u32::from(word(firmware, at.wrapping_add(2))?);
+    (code & 0xfe0e == 0x940c).then_some((high << 16 | low) << 1)
+}
+
+fn word(firmware: &Firmware, at: u32) -> Option<u16> {
+    let bytes = firmware.bytes_at(at, 2)?;
+    Some(u16::from_le_bytes([bytes[0], bytes[1]]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strobe_synth::ElfBuilder;
+
+    fn firmware(words: &[u16]) -> Firmware {
+        let mut elf = ElfBuilder::new();
+        elf.machine = 83;
+        elf.code(0, &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>());
+        Firmware::parse(elf.build()).expect("a sound file")
+    }
+
+    /// clr r1; out SREG, r1; ldi r28, 0x5f; ldi r29, 0x02; out SPH, r29; out SPL, r28
+    const START: [u16; 6] = [0x2411, 0xbe1f, 0xe5cf, 0xe0d2, 0xbfde, 0xbfcd];
+
+    #[test]
+    fn a_table_of_jumps_is_as_long_as_the_parts() {
+        // rjmp .+28, then rjmp .-2 each.
+        let short = [&[0xc00e][..], &[0xcfff; 14], &START].concat();
+        let short = firmware(&short);
+        assert_eq!(table(&short), Some(Table { vectors: 15, bytes: 2 }));
+        assert_eq!(stack(&short), Some(0x80_025f));
+        let long = [[0x940c, 52].repeat(26), START.to_vec()].concat();
+        let long = firmware(&long);
+        assert_eq!(table(&long), Some(Table { vectors: 26, bytes: 4 }));
+        assert_eq!(stack(&long), Some(0x80_025f));
+    }
+
+    #[test]
+    fn a_few_jumps_are_no_table_and_a_stack_may_have_one_byte() {
+        // rjmp .+2; nop; ldi r28, 0xdf; out SPL, r28; rcall .+0
+        let small = firmware(&[0xc001, 0x0000, 0xedcf, 0xbfcd, 0xd000]);
+        assert_eq!((table(&small), stack(&small)), (None, Some(0x80_00df)));
+        // nop; rjmp .-2
+        let none = firmware(&[0x0000, 0xcfff]);
+        assert_eq!((table(&none), stack(&none)), (None, None));
+    }
+}
