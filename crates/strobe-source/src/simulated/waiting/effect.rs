@@ -40,6 +40,10 @@ pub(super) struct Effect {
     pub adds: Option<(String, bool)>,
     /// The result is a constant.
     pub constant: Option<u32>,
+    /// It is one of an IT block.
+    pub in_block: bool,
+    /// It sets a constant if a condition holds.
+    pub sets: bool,
     pub copies: bool,
     /// It makes a byte or a halfword a word.
     pub extends: bool,
@@ -67,6 +71,11 @@ impl Effect {
             pair if pair == self.writes.len() => self.reads.get(n),
             _ => None,
         }
+    }
+
+    /// Whether it makes what is in a register a byte or a halfword, there.
+    pub(super) fn narrows(&self, register: &String) -> bool {
+        self.extends && self.writes.iter().chain(&self.reads).all(|one| one == register)
     }
 }
 
@@ -150,7 +159,9 @@ fn arm(instruction: &Instruction, all: &[String]) -> Option<Effect> {
         let (plain, true) = unconditional(name) else { return None };
         let mut out = arm_named(plain, instruction, all)?;
         out.reads.extend(out.writes.iter().cloned());
-        Some(Effect { maybe: true, constant: None, copies: false, returns: false, ..out })
+        let (maybe, in_block, sets) = (true, true, out.constant.is_some());
+        let (constant, copies, returns) = (None, false, false);
+        Some(Effect { maybe, in_block, sets, constant, copies, returns, ..out })
     })
 }
 
@@ -163,10 +174,12 @@ fn arm_named(name: &str, instruction: &Instruction, all: &[String]) -> Option<Ef
         "nop" | "isb" | "dsb" | "dmb" | "wfe" | "wfi" | "sev" | "yield" | "clrex" => {
             return nothing();
         }
-        "bl" => {
+        // Of BLX the register, if it is known where that leads.
+        "bl" | "blx" => {
             let calls = instruction.target.as_ref().map(|target| target.address & !1)?;
             let writes = ["r0", "r1", "r2", "r3", "r12", "ip", "lr"].map(str::to_owned).to_vec();
-            return Some(Effect { calls: Some(calls), writes, ..Effect::default() });
+            let reads = if name == "blx" { registers(0) } else { Vec::new() };
+            return Some(Effect { calls: Some(calls), reads, writes, ..Effect::default() });
         }
         "bx" if all.first().is_some_and(|to| to == "lr") => {
             return Some(Effect { returns: true, ..Effect::default() });
@@ -292,6 +305,7 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
     }
     let by_constant = immediate.is_some() && reads.len() == 1;
     let constant = immediate.filter(|_| moves && plain != "mvn" && all.len() == 2);
+    let masks = plain == "and" && by_constant && matches!(immediate, Some(0xff | 0xffff));
     // `adds r0, r3` and `adds r0, r0, r3`, without a shift.
     let in_place = all.len() == 2 || all.len() == 3 && all[1] == first;
     let by = all.last().filter(|by| in_place && is_register(by) && *by != first);
@@ -301,7 +315,7 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
         steps: ["add", "addw", "sub", "subw"].contains(&plain) && immediate.is_some(),
         carries: ["sbc", "adc"].contains(&plain) && by_constant,
         copies: plain == "mov" && constant.is_none(),
-        extends: ["uxtb", "uxth", "sxtb", "sxth"].contains(&plain),
+        extends: masks || ["uxtb", "uxth", "sxtb", "sxth"].contains(&plain),
         joins: plain == "orr" && immediate.is_none(),
         multiplies,
         writes: vec![first.to_owned()],
