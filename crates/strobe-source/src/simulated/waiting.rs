@@ -15,7 +15,7 @@ mod places;
 mod program;
 mod reader;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use strobe_model::{AddressSample, Bounds, Cause, Until, Wait};
@@ -54,13 +54,13 @@ pub(super) fn named(firmware: &Firmware, names: &[String]) -> Result<Vec<Range<u
     names.iter().map(range).collect()
 }
 
-/// All waits of a run, those with most cycles first. `called` has call instructions with what they
-/// have called.
+/// All waits of a run, those with most cycles first. `called` has call instructions with what each
+/// has always called, if that is one place.
 pub(super) fn find(
     names: &Names,
     bus: &Bus,
     idle: &[Range<u32>],
-    called: &BTreeSet<(u32, u32)>,
+    called: &BTreeMap<u32, Option<u32>>,
 ) -> Vec<Wait> {
     let firmware = names.firmware();
     let samples = &names.profile.addresses;
@@ -79,6 +79,9 @@ pub(super) fn find(
         });
     }
     let is_named = |at: u32| idle.iter().any(|idle| idle.contains(&at));
+    // Calls that were too deep are not among them.
+    let none = BTreeMap::new();
+    let called = if names.profile.tree_cut > 0 { &none } else { called };
     let all = loops(&Program { firmware, called }, samples);
     let looks = callee::looks(samples, all.iter().map(|found| &found.waits));
     for Found { start, code, waits, rounds } in all {

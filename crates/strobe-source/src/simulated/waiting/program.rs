@@ -1,6 +1,6 @@
 //! The instructions of a firmware, with what a run has shown of calls by pointers.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use strobe_symbols::{Firmware, Instruction, Machine, Reference};
@@ -8,8 +8,8 @@ use strobe_symbols::{Firmware, Instruction, Machine, Reference};
 /// A firmware and what was called from where.
 pub(super) struct Program<'a> {
     pub firmware: &'a Firmware,
-    /// Call instructions, each with what it has called.
-    pub called: &'a BTreeSet<(u32, u32)>,
+    /// Call instructions, each with what it has always called, if that is one place.
+    pub called: &'a BTreeMap<u32, Option<u32>>,
 }
 
 impl Program<'_> {
@@ -29,9 +29,8 @@ impl Program<'_> {
     }
 
     fn only_target(&self, site: u32) -> Option<Reference> {
-        let mut all = self.called.range((site, 0)..=(site, u32::MAX));
-        let address = all.next()?.1;
-        all.next().is_none().then_some(Reference { address, symbol: None })
+        let address = self.called.get(&site).copied().flatten()?;
+        Some(Reference { address, symbol: None })
     }
 }
 
