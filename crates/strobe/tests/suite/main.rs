@@ -63,5 +63,6 @@ mod trace_plan;
 mod traced;
 mod version;
 mod waits;
+mod waits_in_turns;
 mod waits_that_count;
 mod why;

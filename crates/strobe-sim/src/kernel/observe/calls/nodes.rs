@@ -46,7 +46,7 @@ pub struct Node {
     nested: u64,
 }
 
-/// A call that has been seen: from a node, by an instruction, to an address is a child of that node.
+/// A call that has been seen: by an instruction, from a node, to an address is a child of the node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hop {
     node: u32,
