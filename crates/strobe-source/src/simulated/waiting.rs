@@ -163,10 +163,12 @@ fn of_function(
         }
         let Some(waits) = body::waits(program, code, &flow, &one) else { continue };
         if one.part {
-            // What it counts goes on in the other turns, which do more. If those only compute, too,
-            // they are what all of them are for: how often something was seen, or the most.
+            // What it counts goes on in the other turns, which do more. If those do nothing but
+            // find out how often something was seen, or the most, all of them are for that.
+            let machine = program.machine();
             let rest = whole.iter().copied().filter(|at| !one.turn.contains(at)).collect();
-            if waits.counts || !acting::act(code, &rest, program.machine()) {
+            let acts = acting::act(code, &rest, machine);
+            if waits.counts || !acts && acting::find(code, &whole, &rest, machine) {
                 continue;
             }
         }

@@ -1,11 +1,12 @@
-//! Whether instructions do something that others notice.
+//! Whether instructions do something that others notice, or leave something that was found.
 
 use std::collections::BTreeSet;
 
 use strobe_symbols::{Instruction, Machine};
 
 use super::constants::Constants;
-use super::effect::{effect, frame};
+use super::effect::{Effect, effect, frame};
+use super::flow::unconditional;
 use super::places::place;
 
 /// Whether some of a function's instructions call or store, but for its own frame: others notice
@@ -28,4 +29,57 @@ pub(super) fn act(code: &[Instruction], which: &BTreeSet<usize>, machine: Machin
         known.take(one.as_ref(), instruction);
     }
     false
+}
+
+/// Whether some instructions of a loop leave what it has found: a count or a sum that nothing in it
+/// looks at, or the most of what it has read. What they count towards its end is none, nor is what
+/// they read for the next turn to compare with.
+pub(super) fn find(
+    code: &[Instruction],
+    whole: &[usize],
+    some: &BTreeSet<usize>,
+    machine: Machine,
+) -> bool {
+    let one = |&number: &usize| Some((number, effect(&code[number], machine)?));
+    let Some(all) = whole.iter().map(one).collect::<Option<Vec<(usize, Effect)>>>() else {
+        return true;
+    };
+    let is_read = |to: &String| {
+        all.iter().any(|(_, other)| other.reads.contains(to) && !other.writes.contains(to))
+    };
+    let is_compared = |from: &String, to: &String| {
+        let by_size = |(at, other): &(usize, Effect)| {
+            let reads = other.reads.contains(from) && other.reads.contains(to);
+            reads && other.writes.is_empty() && !for_equality(&code[at + 1..])
+        };
+        all.iter().any(by_size)
+    };
+    all.iter().filter(|(number, _)| some.contains(number)).any(|(number, one)| {
+        if one.writes.is_empty() || one.load.is_some() {
+            return one.stores.is_some();
+        }
+        let steps = one.steps || one.carries || one.constant.is_some();
+        let moves = one.copies || one.extends;
+        // `ands r0, r2, #255`, to look at the flags.
+        let tests = one.extends && code[*number].mnemonic.trim_end_matches(".w").ends_with('s');
+        let is_most = || {
+            let mut pairs = one.reads.iter().zip(&one.writes);
+            one.copies && pairs.any(|(from, to)| is_compared(from, to))
+        };
+        !(steps || moves) || !(tests || one.writes.iter().all(is_read)) || is_most()
+    })
+}
+
+/// Whether the next branch or IT block asks for equality.
+fn for_equality(code: &[Instruction]) -> bool {
+    let asks = |one: &&Instruction| one.mnemonic.starts_with("it") || one.mnemonic.starts_with('b');
+    let Some(next) = code.iter().find(asks) else { return false };
+    let condition = match next.mnemonic.starts_with("it") {
+        true => next.operands.as_str(),
+        false => {
+            let name = next.mnemonic.trim_end_matches(".w").trim_end_matches(".n");
+            &name[unconditional(name).0.len()..]
+        }
+    };
+    matches!(condition, "eq" | "ne")
 }

@@ -132,6 +132,8 @@ impl<'a> Turn<'a> {
         let first = of.turn.iter().min().copied().unwrap_or_default();
         let known = known(machine, &code[..first], (flow, of), &body, &effects);
         for ((one, instruction), known) in effects.iter_mut().zip(&body).zip(&known) {
+            let from = one.reads.first().filter(|from| one.writes.first() != Some(*from));
+            one.sets &= from.is_none_or(|from| known.0.contains_key(from));
             let mut after = known.clone();
             after.take(Some(&*one), instruction);
             if let [to] = one.writes.as_slice() {
@@ -223,15 +225,10 @@ impl<'a> Turn<'a> {
     /// Registers that a turn leaves to the next one; `None` if one of them does more than count, in
     /// each turn or towards the loop's end. Further bytes and words of one counter are not counted.
     fn counters(&self, deciding: &Deciding) -> Option<BTreeSet<String>> {
-        let (mut written, mut live) = (BTreeSet::new(), BTreeSet::new());
-        for one in &self.effects {
-            live.extend(one.reads.iter().filter(|read| !written.contains(*read)).cloned());
-            written.extend(one.writes.iter().cloned());
-        }
         if self.leaves_results() {
             return None;
         }
-        let carried: BTreeSet<String> = live.intersection(&written).cloned().collect();
+        let carried = self.carried();
         // From the same place again: a pointer that is at hand in some turns and not in others.
         let reloads = self.reloads(&carried);
         // The count of something that happens is a result, unless it ends the loop.
@@ -259,7 +256,8 @@ impl<'a> Turn<'a> {
             let in_place = |one: &Effect| one.reads.iter().all(|read| one.writes.contains(read));
             let counts = |(at, one): (usize, &Effect)| {
                 let steps = (one.steps || one.carries) && in_place(one);
-                let counts = steps && (self.always(at) || decides(register));
+                let ends = decides(register) || deciding.has(at);
+                let counts = steps && (self.always(at) || ends);
                 let goes_on = counts || one.narrows(register) || resets(at, one);
                 reloads[at] || goes_on || deciding.sums(at) || keeps(register)
             };
@@ -276,27 +274,46 @@ impl<'a> Turn<'a> {
         Some(out)
     }
 
+    /// The registers that a turn reads as the one before has left them, and writes.
+    fn carried(&self) -> BTreeSet<String> {
+        let all: BTreeSet<&String> = self.effects.iter().flat_map(|one| &one.writes).collect();
+        let (mut written, mut out): (BTreeSet<&String>, BTreeSet<String>) = Default::default();
+        for (at, one) in self.effects.iter().enumerate() {
+            let is_left = |read: &&String| match self.of.has_one_entry() {
+                true => self.is_carried(at, read),
+                // Turns may begin in several places: by the order of the instructions.
+                false => !written.contains(*read),
+            };
+            let reads = one.reads.iter().filter(|read| all.contains(read));
+            out.extend(reads.filter(is_left).cloned());
+            written.extend(&one.writes);
+        }
+        out
+    }
+
     /// Whether some turns leave something in a register that the loop itself does not look at.
     fn leaves_results(&self) -> bool {
         let reads = |to: &String| self.effects.iter().any(|one| one.reads.contains(to));
         let is_result = |(at, one): (usize, &Effect)| {
             let copies = one.copies && one.constant.is_none();
-            copies && !self.always(at) && !one.writes.iter().any(reads)
+            let sometimes = self.of.part || !self.always(at);
+            copies && sometimes && !one.writes.iter().any(reads)
         };
         self.effects.iter().enumerate().any(is_result)
     }
 
     /// Whether each turn leaves in a register what it has read, for the next one to compare with.
     fn keeps_in(&self, register: &String) -> bool {
-        let writes = |(_, one): &(usize, &Effect)| one.writes.contains(register);
-        let writers = || self.effects.iter().enumerate().filter(writes);
+        let writes = |&(_, one): &(usize, &Effect)| one.writes.contains(register);
+        let writers: Vec<(usize, &Effect)> =
+            self.effects.iter().enumerate().filter(writes).collect();
         let is_kept = |(at, one): (usize, &Effect)| {
             let copies = (one.copies || one.extends) && !one.maybe;
             let from = one.reads.first().filter(|_| copies);
             from.is_some_and(|from| self.is_read(at, from, COPIES))
         };
-        let numbers = writers().map(|(at, _)| self.of.turn[at]).collect();
-        writers().all(is_kept) && self.of.passes_one_of(self.flow, &numbers)
+        let numbers = writers.iter().map(|(at, _)| self.of.turn[*at]).collect();
+        writers.into_iter().all(is_kept) && self.of.passes_one_of(self.flow, &numbers)
     }
 
     /// What is stored if nobody else has come in between is the same in every turn.

@@ -42,7 +42,7 @@ pub(super) struct Effect {
     pub constant: Option<u32>,
     /// It is one of an IT block.
     pub in_block: bool,
-    /// It sets a constant if a condition holds.
+    /// It sets a constant, or what is in a register, if a condition holds.
     pub sets: bool,
     pub copies: bool,
     /// It makes a byte or a halfword a word.
@@ -159,7 +159,7 @@ fn arm(instruction: &Instruction, all: &[String]) -> Option<Effect> {
         let (plain, true) = unconditional(name) else { return None };
         let mut out = arm_named(plain, instruction, all)?;
         out.reads.extend(out.writes.iter().cloned());
-        let (maybe, in_block, sets) = (true, true, out.constant.is_some());
+        let (maybe, in_block, sets) = (true, true, out.constant.is_some() || out.copies);
         let (constant, copies, returns) = (None, false, false);
         Some(Effect { maybe, in_block, sets, constant, copies, returns, ..out })
     })

@@ -48,6 +48,10 @@ impl Loop {
         !self.entries.iter().any(comes_round)
     }
 
+    pub(super) fn has_one_entry(&self) -> bool {
+        self.entries.len() == 1
+    }
+
     /// Whether the flow may come to an instruction of it from elsewhere.
     pub(super) fn is_entered_at(&self, at: usize) -> bool {
         self.entries.contains(&at)

@@ -23,7 +23,8 @@ impl Turn<'_> {
         let mut constants = Constants::at_entry(machine);
         before.iter().for_each(|one| constants.take(effect(one, machine).as_ref(), one));
         let (mut tainted, mut out) = (counters.clone(), Waits::default());
-        let (inner, mut slots) = (self.of.inner(self.flow), BTreeSet::new());
+        let inner = self.of.inner(self.flow);
+        let mut slots: BTreeSet<String> = BTreeSet::new();
         for (at, (one, instruction)) in self.effects.iter().zip(&self.body).enumerate() {
             let depends = one.reads.iter().any(|read| tainted.contains(read));
             if depends && (one.multiplies || self.repeats(at, &inner)) {
