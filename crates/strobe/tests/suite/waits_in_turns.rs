@@ -60,8 +60,8 @@ fn what_was_read_last_may_be_compared() {
 /// Nothing but the turns in which something was seen leaves a result.
 #[test]
 fn what_some_turns_find_is_work() {
-    // movs r4, #0; back: ldr r1, [r2]; cmp r1, #50; beq out; ldr r3, [r0, #8]; cmp r4, r3; bhs back;
-    // mov r4, r3; b back: the most of what was read.
+    // movs r4, #0; back: ldr r1, [r2]; cmp r1, #50; beq out; ldr r3, [r0, #8]; cmp r4, r3;
+    // bhs back; mov r4, r3; b back: the most of what was read.
     let most = [0x2400, 0x6811, 0x2932, 0xd004, 0x6883, 0x429c, 0xd2f9, 0x461c, 0xe7f7];
     assert_eq!(one(&most), None);
     // back: ldr r3, [r0, #8]; lsls r1, r3, #31; bpl over; mov r4, r3 or nop; over: ldr r1, [r2];
