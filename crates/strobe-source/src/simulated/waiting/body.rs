@@ -6,7 +6,9 @@
 //! a shifted value, something stored, a count of what happened in some turns only. A loop without
 //! loads whose one counter goes in steps, and which computes nothing else, is a delay by counting;
 //! with two of them it may be a division. A sum is no work where all that it does is to end the
-//! loop: what a timer has gone on since the last turn, added up ([`super::deciding`]).
+//! loop: what a timer has gone on since the last turn, added up ([`super::deciding`]). A counter
+//! that ends the loop may begin anew: so many readings in a row. The loops within a turn must wait,
+//! too.
 
 mod conditions;
 mod inner;
