@@ -32,8 +32,8 @@ pub(super) fn act(code: &[Instruction], which: &BTreeSet<usize>, machine: Machin
 }
 
 /// Whether some instructions of a loop leave what it has found: a count or a sum that nothing in it
-/// looks at, or the most of what it has read. What they count towards its end is none, nor is what
-/// they read for the next turn to compare with.
+/// looks at, the first or the most of what it has read. What they count towards its end is none, nor
+/// is what they keep to see whether it changes, or how far.
 pub(super) fn find(
     code: &[Instruction],
     whole: &[usize],
@@ -47,12 +47,14 @@ pub(super) fn find(
     let is_read = |to: &String| {
         all.iter().any(|(_, other)| other.reads.contains(to) && !other.writes.contains(to))
     };
-    let is_compared = |from: &String, to: &String| {
-        let by_size = |(at, other): &(usize, Effect)| {
+    let is_compared = |(from, to): (&String, &String)| {
+        let compares = |(at, other): &(usize, Effect)| {
             let reads = other.reads.contains(from) && other.reads.contains(to);
-            reads && other.writes.is_empty() && !for_equality(&code[at + 1..])
+            let subtracts = ["sub", "sbc"].iter().any(|name| code[*at].mnemonic.starts_with(name));
+            let equals = other.writes.is_empty() && for_equality(&code[at + 1..]);
+            reads && (equals || !other.writes.is_empty() && subtracts)
         };
-        all.iter().any(by_size)
+        all.iter().any(compares)
     };
     all.iter().filter(|(number, _)| some.contains(number)).any(|(number, one)| {
         if one.writes.is_empty() || one.load.is_some() {
@@ -62,11 +64,8 @@ pub(super) fn find(
         let moves = one.copies || one.extends;
         // `ands r0, r2, #255`, to look at the flags.
         let tests = one.extends && code[*number].mnemonic.trim_end_matches(".w").ends_with('s');
-        let is_most = || {
-            let mut pairs = one.reads.iter().zip(&one.writes);
-            one.copies && pairs.any(|(from, to)| is_compared(from, to))
-        };
-        !(steps || moves) || !(tests || one.writes.iter().all(is_read)) || is_most()
+        let is_kept = !one.copies || one.reads.iter().zip(&one.writes).all(is_compared);
+        !(steps || moves) || !(tests || one.writes.iter().all(is_read)) || !is_kept
     })
 }
 

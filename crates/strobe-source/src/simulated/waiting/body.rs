@@ -295,11 +295,14 @@ impl<'a> Turn<'a> {
 
     /// Whether some turns leave something in a register that the loop itself does not look at.
     fn leaves_results(&self) -> bool {
-        let reads = |to: &String| self.effects.iter().any(|one| one.reads.contains(to));
+        let reads = |to: &String| {
+            let adds = |one: &Effect| one.adds.as_ref().is_some_and(|(by, _)| by == to);
+            self.effects.iter().any(|one| one.reads.contains(to) || adds(one))
+        };
         let is_result = |(at, one): (usize, &Effect)| {
-            let copies = one.copies && one.constant.is_none();
+            let sets = one.constant.is_some() && !(one.steps || one.extends);
             let sometimes = self.of.part || !self.always(at);
-            copies && sometimes && !one.writes.iter().any(reads)
+            (one.copies || sets) && sometimes && !one.writes.iter().any(reads)
         };
         self.effects.iter().enumerate().any(is_result)
     }

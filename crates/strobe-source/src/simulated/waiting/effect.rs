@@ -310,11 +310,14 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
     let in_place = all.len() == 2 || all.len() == 3 && all[1] == first;
     let by = all.last().filter(|by| in_place && is_register(by) && *by != first);
     let adds = ["add", "sub", "adc", "sbc"].contains(&plain);
+    let moves_on = ["add", "addw", "sub", "subw"].contains(&plain);
+    // `adds r3, r0, #0`
+    let adds_nothing = moves_on && immediate == Some(0) && reads.len() == 1;
     Some(Effect {
         adds: by.filter(|_| adds).map(|by| (by.clone(), plain.ends_with('c'))),
-        steps: ["add", "addw", "sub", "subw"].contains(&plain) && immediate.is_some(),
+        steps: moves_on && immediate.is_some() && !adds_nothing,
         carries: ["sbc", "adc"].contains(&plain) && by_constant,
-        copies: plain == "mov" && constant.is_none(),
+        copies: adds_nothing || plain == "mov" && constant.is_none(),
         extends: masks || ["uxtb", "uxth", "sxtb", "sxth"].contains(&plain),
         joins: plain == "orr" && immediate.is_none(),
         multiplies,
