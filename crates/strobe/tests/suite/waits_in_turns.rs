@@ -64,6 +64,17 @@ fn what_some_turns_find_is_work() {
     // bhs back; mov r4, r3; b back: the most of what was read.
     let most = [0x2400, 0x6811, 0x2932, 0xd004, 0x6883, 0x429c, 0xd2f9, 0x461c, 0xe7f7];
     assert_eq!(one(&most), None);
+    // The same with lsls r5, r3, #31; bpl back; cmp r4, #0; bne back; mov r4, r3; b back: the first
+    // that was odd. And with movs r4, #1 behind bpl: whether one was.
+    let first =
+        [0x2400, 0x6811, 0x2932, 0xd006, 0x6883, 0x07dd, 0xd5f9, 0x2c00, 0xd1f7, 0x461c, 0xe7f5];
+    assert_eq!(one(&first), None);
+    let seen = [0x2400, 0x6811, 0x2932, 0xd004, 0x6883, 0x07dd, 0xd5f9, 0x2401, 0xe7f7];
+    assert_eq!(one(&seen), None);
+    // ldr r5, [r2]; movs r4, #3; back: ldr r3, [r2]; cmp r3, r5; beq back; mov r5, r3; subs r4, #1;
+    // bne back: three ticks.
+    let ticks = [0x6815, 0x2403, 0x6813, 0x42ab, 0xd0fc, 0x461d, 0x3c01, 0xd1f9];
+    assert_eq!(one(&ticks).expect("a wait").0, "variable ticks");
     // back: ldr r3, [r0, #8]; lsls r1, r3, #31; bpl over; mov r4, r3 or nop; over: ldr r1, [r2];
     // cmp r1, #50; bne back: the last that was odd.
     let mut last = [0x6883, 0x07d9, 0xd500, 0x461c, 0x6811, 0x2932, 0xd1f8];

@@ -62,11 +62,18 @@ pub(super) fn find(
         }
         let steps = one.steps || one.carries || one.constant.is_some();
         let moves = one.copies || one.extends;
-        // `ands r0, r2, #255`, to look at the flags.
-        let tests = one.extends && code[*number].mnemonic.trim_end_matches(".w").ends_with('s');
+        // `ands r0, r2, #255` or `subs r0, #1; bne`, to look at the flags.
+        let masks = one.extends && code[*number].mnemonic.trim_end_matches(".w").ends_with('s');
+        let tests = masks || one.steps && code.get(number + 1).is_some_and(branches);
         let is_kept = !one.copies || one.reads.iter().zip(&one.writes).all(is_compared);
         !(steps || moves) || !(tests || one.writes.iter().all(is_read)) || !is_kept
     })
+}
+
+/// Whether an instruction is a branch under a condition.
+fn branches(one: &Instruction) -> bool {
+    let name = one.mnemonic.trim_end_matches(".w").trim_end_matches(".n");
+    name.starts_with('b') && unconditional(name).1
 }
 
 /// Whether the next branch or IT block asks for equality.

@@ -327,3 +327,49 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
         ..Effect::default()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(machine: Machine, mnemonic: &str, operands: &str) -> Option<Effect> {
+        let (mnemonic, operands) = (mnemonic.to_owned(), operands.to_owned());
+        let (target, literal) = (None, None);
+        let one = Instruction {
+            address: 0,
+            size: 2,
+            halfwords: [0; 2],
+            mnemonic,
+            operands,
+            target,
+            literal,
+        };
+        effect(&one, machine)
+    }
+
+    #[test]
+    fn what_only_moves_or_narrows_a_value_is_no_step() {
+        let arm = |mnemonic, operands| of(Machine::Arm, mnemonic, operands).expect("it is known");
+        let copy = arm("adds", "r3, r0, #0");
+        assert!(copy.copies && !copy.steps);
+        assert!(arm("adds", "r3, r0, #1").steps);
+        for (mnemonic, operands) in [("uxtb", "r3, r3"), ("ands.w", "r3, r3, #0xff")] {
+            assert!(arm(mnemonic, operands).narrows(&"r3".to_owned()), "{mnemonic}");
+        }
+        assert!(!arm("uxtb", "r3, r2").narrows(&"r3".to_owned()));
+        assert!(!arm("and.w", "r3, r3, #0x10").extends);
+        // In an IT block.
+        let reset = arm("movmi", "r2, #0");
+        assert!(reset.sets && reset.maybe && reset.constant.is_none());
+    }
+
+    #[test]
+    fn a_call_by_a_pointer_is_known_where_it_leads() {
+        assert_eq!(of(Machine::Arm, "blx", "r3"), None);
+        assert_eq!(of(Machine::Avr, "icall", ""), None);
+        // Room for a frame is no access to a device.
+        let room = of(Machine::Avr, "out", "0x3e, r29").expect("it is known");
+        assert!(room.stores.is_none() && room.load.is_none());
+        assert_eq!(of(Machine::Avr, "out", "0x05, r29"), None);
+    }
+}
