@@ -32,8 +32,8 @@ pub(super) fn act(code: &[Instruction], which: &BTreeSet<usize>, machine: Machin
 }
 
 /// Whether some instructions of a loop leave what it has found: a count or a sum that nothing in it
-/// looks at, the first or the most of what it has read. What they count towards its end is none, nor
-/// is what they keep to see whether it changes, or how far.
+/// looks at, the first or the most of what it has read. What they count towards its end is none,
+/// nor is what they keep to see whether it changes.
 pub(super) fn find(
     code: &[Instruction],
     whole: &[usize],
