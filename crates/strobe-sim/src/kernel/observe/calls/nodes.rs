@@ -176,8 +176,10 @@ impl CallTree {
 
     #[cold]
     fn find_callee(&mut self, node: u32, from: u32, to: u32) -> u32 {
-        let site = self.sites.entry(from).or_insert(Some(to));
-        *site = site.filter(|&before| before == to);
+        let before = *self.sites.entry(from).or_insert(Some(to));
+        if before != Some(to) {
+            self.sites.insert(from, None);
+        }
         let (kind, cut) = (self.kind_at(to), self.cut);
         let child = self.child(node, kind);
         // Each one that is cut is counted.
