@@ -55,7 +55,8 @@ pub(super) fn make(
     names.profile.tree = tree(run.machine.bus(), calls.nodes(), &mut names, &starts, &labels);
     let seen = super::calls::seen(&run, &mut names, &starts, &labels);
     let warnings = warnings::all(firmware, board, &run, &names, &labels);
-    let waits = super::waiting::find(&names, run.machine.bus(), &run.idle);
+    let called = &run.machine.observer().1.0.sites;
+    let waits = super::waiting::find(&names, run.machine.bus(), &run.idle, called);
     Ok(Record {
         schema: SCHEMA,
         subject: subject(firmware, board, run.machine.bus()),

@@ -4,6 +4,7 @@
 //! a wait follows from the instructions alone ([`body`]), never from a name; functions that the
 //! user names (`--idle`) are added.
 
+mod acting;
 mod body;
 mod callee;
 mod constants;
@@ -11,9 +12,10 @@ mod deciding;
 mod effect;
 mod flow;
 mod places;
+mod program;
 mod reader;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use strobe_model::{AddressSample, Bounds, Cause, Until, Wait};
@@ -25,6 +27,7 @@ use super::drive::address;
 use crate::names::{Names, outermost_at};
 use body::{For, Waits};
 use flow::Flow;
+use program::Program;
 
 /// Places that a loop is said to wait for.
 const NAMED: usize = 2;
@@ -51,8 +54,14 @@ pub(super) fn named(firmware: &Firmware, names: &[String]) -> Result<Vec<Range<u
     names.iter().map(range).collect()
 }
 
-/// All waits of a run, those with most cycles first.
-pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
+/// All waits of a run, those with most cycles first. `called` has call instructions with what each
+/// has always called, if that is one place.
+pub(super) fn find(
+    names: &Names,
+    bus: &Bus,
+    idle: &[Range<u32>],
+    called: &BTreeMap<u32, Option<u32>>,
+) -> Vec<Wait> {
     let firmware = names.firmware();
     let samples = &names.profile.addresses;
     let mut out: Vec<Wait> = Vec::new();
@@ -71,7 +80,10 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
         });
     }
     let is_named = |at: u32| idle.iter().any(|idle| idle.contains(&at));
-    let all = loops(firmware, samples);
+    // Calls that were too deep are not among them.
+    let none = BTreeMap::new();
+    let called = if names.profile.tree_cut > 0 { &none } else { called };
+    let all = loops(&Program { firmware, called }, samples);
     let looks = callee::looks(samples, all.iter().map(|found| &found.waits));
     for Found { start, code, waits, rounds } in all {
         if is_named(start) {
@@ -107,7 +119,8 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
 }
 
 /// The loops that wait, by address; of nested ones the outermost.
-fn loops(firmware: &Firmware, samples: &[AddressSample]) -> Vec<Found> {
+fn loops(program: &Program<'_>, samples: &[AddressSample]) -> Vec<Found> {
+    let firmware = program.firmware;
     let mut out: Vec<Found> = Vec::new();
     let mut done = 0;
     for sample in samples.iter().filter(|sample| sample.jumped > 0) {
@@ -117,27 +130,32 @@ fn loops(firmware: &Firmware, samples: &[AddressSample]) -> Vec<Found> {
             continue;
         }
         done = end;
-        let code: Vec<Instruction> = firmware.instructions(start..end).collect();
-        of_function(firmware, samples, &code, &mut out);
+        let code: Vec<Instruction> = program.instructions(start..end).collect();
+        of_function(program, samples, &code, &mut out);
     }
     out
 }
 
 fn of_function(
-    firmware: &Firmware,
+    program: &Program<'_>,
     samples: &[AddressSample],
     code: &[Instruction],
     out: &mut Vec<Found>,
 ) {
-    let flow = Flow::of(code, firmware.machine());
-    let mut covered: BTreeSet<usize> = BTreeSet::new();
+    let flow = Flow::of(code, program.machine());
+    let (mut covered, mut whole): (BTreeSet<usize>, Vec<usize>) = Default::default();
     for one in flow.loops() {
+        if !one.part {
+            whole.clone_from(&one.turn);
+        }
         if one.turn.len() > body::MOST || one.turn.iter().any(|at| covered.contains(at)) {
             continue;
         }
         let back = |&at: &usize| {
             let branch = &code[at];
-            let goes_back = branch.target.as_ref().is_some_and(|to| to.address <= branch.address);
+            let inside = |to: u32| one.turn.iter().any(|&at| code[at].address == to & !1);
+            let target = branch.target.as_ref().map(|target| target.address);
+            let goes_back = target.is_some_and(|to| to <= branch.address && inside(to));
             let sample = within(samples, &(branch.address..branch.address + 1)).first();
             sample.filter(|_| goes_back).map_or(0, |sample| sample.jumped)
         };
@@ -145,10 +163,16 @@ fn of_function(
         if rounds == 0 {
             continue;
         }
-        let Some(waits) = body::waits(firmware, code, &flow, &one) else { continue };
-        if one.part && waits.counts {
-            // What it counts goes on in the other turns, which do more.
-            continue;
+        let Some(waits) = body::waits(program, code, &flow, &one) else { continue };
+        if one.part {
+            // What it counts goes on in the other turns, which do more. If those do nothing but
+            // find out how often something was seen, or the most, all of them are for that.
+            let machine = program.machine();
+            let rest = whole.iter().copied().filter(|at| !one.turn.contains(at)).collect();
+            let acts = acting::act(code, &rest, machine);
+            if waits.counts || !acts && acting::find(code, &whole, &rest, machine) {
+                continue;
+            }
         }
         covered.extend(&one.turn);
         let start = one.turn.first().map_or(0, |&first| code[first].address);

@@ -65,5 +65,6 @@ mod traced;
 mod until;
 mod version;
 mod waits;
+mod waits_in_turns;
 mod waits_that_count;
 mod why;

@@ -179,8 +179,8 @@ fn a_counter_that_counts_in_some_turns_is_work() {
     // bne back
     let mut code = [0x6883, 0x07db, 0xd500, 0x3401, 0x3501, 0x2dc8, 0xd1f8];
     assert_eq!(waits(&run(&ticking(&code), &BOARD)), []);
-    // With nop for bpl it counts in each turn.
-    code[2] = 0xbf00;
+    // With nop for the addition nothing comes of what it looks at.
+    code[3] = 0xbf00;
     assert_eq!(waits(&run(&ticking(&code), &BOARD)).len(), 1);
 }
 

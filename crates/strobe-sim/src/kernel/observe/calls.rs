@@ -12,6 +12,8 @@ mod flow;
 mod nodes;
 mod stacks;
 
+use std::collections::BTreeMap;
+
 use self::contexts::Context;
 use self::nodes::{HOPS, Hop};
 pub use self::nodes::{Node, NodeKind};
@@ -32,6 +34,8 @@ pub struct CallTree {
     nodes: Vec<Node>,
     function_at: AddressTable<u32>,
     entries: Vec<u32>,
+    /// Call instructions, each with what it has always called, if that is one place.
+    pub sites: BTreeMap<u32, Option<u32>>,
     /// By `nodes::hop`; looking a callee up by its address and among its siblings takes longer.
     hops: Box<[Hop]>,
     /// Starts of switch helpers, sorted.
@@ -93,6 +97,7 @@ impl CallTree {
             nodes: Vec::new(),
             function_at,
             entries: functions.iter().map(|f| f.0 & !1).collect(),
+            sites: BTreeMap::new(),
             hops: vec![Hop::UNSEEN; HOPS].into(),
             helpers: Vec::new(),
             running: Context::default(),

@@ -6,21 +6,26 @@
 //! a shifted value, something stored, a count of what happened in some turns only. A loop without
 //! loads whose one counter goes in steps, and which computes nothing else, is a delay by counting;
 //! with two of them it may be a division. A sum is no work where all that it does is to end the
-//! loop: what a timer has gone on since the last turn, added up ([`super::deciding`]).
+//! loop: what a timer has gone on since the last turn, added up ([`super::deciding`]). A counter
+//! that ends the loop may begin anew: so many readings in a row. The loops within a turn must wait,
+//! too.
 
 mod conditions;
+mod inner;
+mod slots;
+mod sources;
 mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strobe_symbols::{Firmware, Instruction};
+use strobe_symbols::Instruction;
 
-use super::constants::Constants;
-use super::deciding::Deciding;
+use super::deciding::{COPIES, Deciding};
 use super::effect::{Effect, effect, frame};
 use super::flow::{Flow, Loop};
 use super::places::{Place, known, place};
-use super::reader::{DEPTH, arguments, reader, written_by};
+use super::program::Program;
+use super::reader::{DEPTH, arguments, written_by};
 use steps::steps_by_registers;
 
 /// Instructions of a loop that may be a wait, and of a function that it may call.
@@ -49,28 +54,26 @@ pub(super) struct Waits {
 /// What a loop of the function of these instructions waits for, if it does nothing else. A turn is
 /// one from wherever it is looked at: a counter that is stored first was loaded before.
 pub(super) fn waits(
-    firmware: &Firmware,
+    program: &Program<'_>,
     code: &[Instruction],
     flow: &Flow,
     of: &Loop,
 ) -> Option<Waits> {
-    of.turns(flow).iter().find_map(|turn| waits_in(firmware, code, flow, turn))
+    of.turns(flow).iter().find_map(|turn| waits_in(program, code, flow, turn))
 }
 
 /// The same of a turn that begins there.
-fn waits_in(firmware: &Firmware, code: &[Instruction], flow: &Flow, of: &Loop) -> Option<Waits> {
-    let turn = Turn::of(firmware, code, flow, of)?;
+fn waits_in(program: &Program<'_>, code: &[Instruction], flow: &Flow, of: &Loop) -> Option<Waits> {
+    let turn = Turn::of(program, code, flow, of)?;
     let deciding = Deciding::of(&turn);
     let counters = turn.counters(&deciding)?;
-    turn.stores_are_idle(&deciding)?;
+    let mut out = turn.idles(&deciding, &counters)?;
     let ends = |&register: &&String| deciding.reads(&turn, register);
     if counters.iter().filter(ends).any(|register| turn.is_shared(code, register)) {
         // Some of the turns of the loop around it, which do more.
         return None;
     }
-    let first = of.turn.iter().min().copied().unwrap_or_default();
-    let mut out = turn.sources(&code[..first], &counters)?;
-    out.counts = !(counters.is_empty() && turn.stored.is_empty());
+    out.counts = !counters.is_empty() || turn.counts_in_memory();
     let computes = |one: &Effect| {
         let moves = one.copies || one.extends || one.constant.is_some() || one.load.is_some();
         !(one.writes.is_empty() || one.steps || one.carries || one.joins || moves)
@@ -81,12 +84,19 @@ fn waits_in(firmware: &Firmware, code: &[Instruction], flow: &Flow, of: &Loop) -
         && out.calls.is_empty()
         && !(0..turn.effects.len()).any(for_ever)
         && !turn.effects.iter().any(computes);
+    let works = |one: &Effect| one.calls.is_none() && computes(one);
+    if !turn.reads_decide() && turn.effects.iter().any(works) {
+        // It does something so many times with what it reads, and looks at none of it.
+        return None;
+    }
     (!out.sources.is_empty() || counts).then_some(out)
 }
 
 /// A turn of a loop.
 pub(super) struct Turn<'a> {
-    pub(super) firmware: &'a Firmware,
+    pub(super) program: &'a Program<'a>,
+    /// The function's instructions.
+    code: &'a [Instruction],
     pub(super) flow: &'a Flow,
     pub(super) of: &'a Loop,
     pub(super) body: Vec<&'a Instruction>,
@@ -102,51 +112,61 @@ pub(super) struct Turn<'a> {
 impl<'a> Turn<'a> {
     /// Nothing if one of its instructions works, or is not known.
     fn of(
-        firmware: &'a Firmware,
+        program: &'a Program<'a>,
         code: &'a [Instruction],
         flow: &'a Flow,
         of: &'a Loop,
     ) -> Option<Self> {
-        let machine = firmware.machine();
+        let machine = program.machine();
         let body: Vec<&Instruction> = of.turn.iter().map(|&at| &code[at]).collect();
         let mut effects: Vec<Effect> =
             body.iter().map(|one| effect(one, machine)).collect::<Option<_>>()?;
         for one in &mut effects {
             // What compilers know of a function in the same file: which registers it leaves alone.
-            let written = one.calls.and_then(|called| written_by(firmware, called, DEPTH));
+            let written = one.calls.and_then(|called| written_by(program, called, DEPTH));
             one.writes = written.unwrap_or_else(|| std::mem::take(&mut one.writes));
-            let given = one.calls.and_then(|called| arguments(firmware, called, DEPTH));
+            let given = one.calls.and_then(|called| arguments(program, called, DEPTH));
             one.reads.extend(given.into_iter().flatten());
         }
         conditions::join(&mut effects, &body);
         let paced = steps_by_registers(&mut effects, &body);
         let frame = code.iter().find_map(|one| frame(one, machine));
         let first = of.turn.iter().min().copied().unwrap_or_default();
-        let known = known(machine, &code[..first], &body, &effects);
+        let known = known(machine, &code[..first], (flow, of), &body, &effects);
+        for ((one, instruction), known) in effects.iter_mut().zip(&body).zip(&known) {
+            let from = one.reads.first().filter(|from| one.writes.first() != Some(*from));
+            one.sets &= from.is_none_or(|from| known.0.contains_key(from));
+            let mut after = known.clone();
+            after.take(Some(&*one), instruction);
+            if let [to] = one.writes.as_slice() {
+                // What comes of constants is one.
+                one.constant = after.0.get(to).copied();
+            }
+        }
         let access =
             |one: &Effect| one.load.clone().or_else(|| Some(one.stores.as_ref()?.to.clone()));
         let places: Vec<Option<Place>> = (effects.iter().zip(&known))
             .map(|(one, known)| Some(place(&access(one)?, known, frame)))
             .collect();
-        let written: BTreeSet<&String> = effects.iter().flat_map(|one| &one.writes).collect();
         let mut stored = BTreeSet::new();
-        for ((one, to), known) in effects.iter().zip(&places).zip(&known) {
-            // What it claims is the same in every turn.
-            let is_same = |value: &String| known.0.contains_key(value) || !written.contains(value);
-            if one.claims.as_ref().is_some_and(|value| !is_same(value)) {
-                return None;
-            }
-            if one.stores.is_none() {
-                continue;
-            }
-            match to {
+        for to in effects.iter().zip(&places).filter(|(one, _)| one.stores.is_some()) {
+            match to.1 {
                 Some(Place::Slot(_)) => {}
-                Some(Place::Fixed(at)) if firmware.data_symbol_at(*at).is_some() => {}
+                Some(Place::Fixed(at)) if program.firmware.data_symbol_at(*at).is_some() => {}
                 _ => return None,
             }
-            stored.extend(to.as_ref().and_then(Place::key));
+            stored.extend(to.1.as_ref().and_then(Place::key));
         }
-        Some(Turn { firmware, flow, of, body, effects, places, stored, paced })
+        Some(Turn { program, code, flow, of, body, effects, places, stored, paced })
+    }
+
+    /// What is looked at in a turn that does nothing else.
+    fn idles(&self, deciding: &Deciding, counters: &BTreeSet<String>) -> Option<Waits> {
+        self.claims_are_the_same()?;
+        self.stores_are_idle(deciding)?;
+        self.inner_are_idle()?;
+        let first = self.of.turn.iter().min().copied().unwrap_or_default();
+        self.sources(&self.code[..first], counters)
     }
 
     /// The slot or variable that an instruction loads from or stores to, if the turn stores there.
@@ -167,7 +187,7 @@ impl<'a> Turn<'a> {
 
     /// Whether the loop around this one counts on in a register before it enters this one anew.
     fn is_shared(&self, code: &[Instruction], register: &String) -> bool {
-        let machine = self.firmware.machine();
+        let machine = self.program.machine();
         let inside = |at: &usize| self.of.turn.contains(at);
         // Of those outside and whether the register was stepped on the way there.
         let mut seen = BTreeSet::new();
@@ -181,7 +201,7 @@ impl<'a> Turn<'a> {
                 let writes = one.writes.contains(register);
                 let steps = writes && (one.steps || one.carries) && one.reads.contains(register);
                 let to = (to, stepped || steps);
-                if (steps || !writes) && seen.insert(to) {
+                if (steps || one.narrows(register) || !writes) && seen.insert(to) {
                     open.push(to);
                 }
             }
@@ -191,14 +211,14 @@ impl<'a> Turn<'a> {
 
     /// Whether what an instruction writes to a register may still be there at a turn's end.
     fn leaves(&self, at: usize, register: &String) -> bool {
-        // A step behind a sum in the same register leaves the sum.
+        // A step behind a sum in the same register leaves the sum, and so does one byte of it.
         let computes = self.effects[at].reads.contains(register);
         let writes = |number: usize| {
             let at = self.of.turn.iter().position(|&one| one == number);
             let one = at.map(|at| &self.effects[at]);
             one.filter(|one| one.writes.contains(register)).is_some_and(|one| {
                 let steps = (one.steps || one.carries) && one.reads.contains(register);
-                !(computes && steps)
+                !(computes && steps || one.narrows(register))
             })
         };
         self.of.comes_round(self.flow, self.of.turn[at], writes)
@@ -207,22 +227,29 @@ impl<'a> Turn<'a> {
     /// Registers that a turn leaves to the next one; `None` if one of them does more than count, in
     /// each turn or towards the loop's end. Further bytes and words of one counter are not counted.
     fn counters(&self, deciding: &Deciding) -> Option<BTreeSet<String>> {
-        let (mut written, mut live) = (BTreeSet::new(), BTreeSet::new());
-        for one in &self.effects {
-            live.extend(one.reads.iter().filter(|read| !written.contains(*read)).cloned());
-            written.extend(one.writes.iter().cloned());
+        if self.leaves_results() {
+            return None;
         }
-        let carried: BTreeSet<String> = live.intersection(&written).cloned().collect();
+        let carried = self.carried();
         // From the same place again: a pointer that is at hand in some turns and not in others.
         let reloads = self.reloads(&carried);
         // The count of something that happens is a result, unless it ends the loop.
         let decides = |register: &String| {
-            let own = |one: &Effect| one.writes.contains(register) && (one.steps || one.carries);
+            let own = |one: &Effect| {
+                let steps = one.steps || one.carries || one.narrows(register);
+                one.writes.contains(register) && steps
+            };
             self.effects.iter().any(|one| one.reads.contains(register) && !own(one))
         };
         let stepped = self.stepped();
         let is_first = |register: &&String| stepped.get(*register) == Some(&false);
         let mut out: BTreeSet<String> = carried.iter().filter(is_first).cloned().collect();
+        // Back to where it began: so many readings in a row.
+        let resets =
+            |at: usize, one: &Effect| (one.constant.is_some() || one.sets) && deciding.has(at);
+        let again = |(one, reloads): (&Effect, &bool)| one.load.is_none() || *reloads;
+        let reads_again = self.effects.iter().zip(&reloads).all(again);
+        let keeps = |register: &String| reads_again && self.keeps_in(register);
         for register in carried.iter().filter(|register| !stepped.contains_key(*register)) {
             let writes = |&(at, one): &(usize, &Effect)| {
                 one.writes.contains(register) && self.leaves(at, register)
@@ -231,19 +258,75 @@ impl<'a> Turn<'a> {
             let in_place = |one: &Effect| one.reads.iter().all(|read| one.writes.contains(read));
             let counts = |(at, one): (usize, &Effect)| {
                 let steps = (one.steps || one.carries) && in_place(one);
-                let counts = steps && (self.always(at) || decides(register));
-                reloads[at] || counts || deciding.sums(at)
+                let ends = decides(register) || deciding.has(at);
+                let counts = steps && (self.always(at) || ends);
+                let goes_on = counts || one.narrows(register) || resets(at, one);
+                reloads[at] || goes_on || deciding.sums(at) || keeps(register)
             };
             if !writers.clone().all(counts) {
                 return None;
             }
             // Of a pair the first register stands for both.
             let is_first = |one: &Effect| one.steps && one.writes.first() == Some(register);
-            if writers.any(|(at, one)| is_first(one) || deciding.sums(at) && !reloads[at]) {
+            let sums = |at: usize, one: &Effect| deciding.sums(at) || resets(at, one);
+            if writers.any(|(at, one)| is_first(one) || sums(at, one) && !reloads[at]) {
                 out.insert(register.clone());
             }
         }
         Some(out)
+    }
+
+    /// The registers that a turn reads as the one before has left them, and writes.
+    fn carried(&self) -> BTreeSet<String> {
+        let all: BTreeSet<&String> = self.effects.iter().flat_map(|one| &one.writes).collect();
+        let (mut written, mut out): (BTreeSet<&String>, BTreeSet<String>) = Default::default();
+        for (at, one) in self.effects.iter().enumerate() {
+            let is_left = |read: &&String| match self.of.has_one_entry() {
+                true => self.is_carried(at, read),
+                // Turns may begin in several places: by the order of the instructions.
+                false => !written.contains(*read),
+            };
+            let reads = one.reads.iter().filter(|read| all.contains(read));
+            out.extend(reads.filter(is_left).cloned());
+            written.extend(&one.writes);
+        }
+        out
+    }
+
+    /// Whether some turns leave something in a register that the loop itself does not look at.
+    fn leaves_results(&self) -> bool {
+        let reads = |to: &String| {
+            let adds = |one: &Effect| one.adds.as_ref().is_some_and(|(by, _)| by == to);
+            self.effects.iter().any(|one| one.reads.contains(to) || adds(one))
+        };
+        let is_result = |(at, one): (usize, &Effect)| {
+            let sets = one.constant.is_some() && !(one.steps || one.extends);
+            let sometimes = self.of.part || !self.always(at);
+            (one.copies || sets) && sometimes && !one.writes.iter().any(reads)
+        };
+        self.effects.iter().enumerate().any(is_result)
+    }
+
+    /// Whether each turn leaves in a register what it has read, for the next one to compare with.
+    fn keeps_in(&self, register: &String) -> bool {
+        let writes = |&(_, one): &(usize, &Effect)| one.writes.contains(register);
+        let writers: Vec<(usize, &Effect)> =
+            self.effects.iter().enumerate().filter(writes).collect();
+        let is_kept = |(at, one): (usize, &Effect)| {
+            let copies = (one.copies || one.extends) && !one.maybe;
+            let from = one.reads.first().filter(|_| copies);
+            from.is_some_and(|from| self.is_read(at, from, COPIES))
+        };
+        let numbers = writers.iter().map(|(at, _)| self.of.turn[*at]).collect();
+        writers.into_iter().all(is_kept) && self.of.passes_one_of(self.flow, &numbers)
+    }
+
+    /// What is stored if nobody else has come in between is the same in every turn.
+    fn claims_are_the_same(&self) -> Option<()> {
+        let is_same = |(at, one): (usize, &Effect)| {
+            one.claims.as_ref().is_none_or(|value| self.is_constant(at, value))
+        };
+        self.effects.iter().enumerate().all(is_same).then_some(())
     }
 
     /// Which instructions load from where nothing that a turn leaves to the next one has led.
@@ -263,26 +346,6 @@ impl<'a> Turn<'a> {
         out
     }
 
-    /// Slots on the stack that count: of one that takes several, that of its first byte or word.
-    fn counted_slots(&self) -> usize {
-        let mut further = BTreeSet::new();
-        let mut slots = BTreeSet::new();
-        for (at, one) in self.effects.iter().enumerate() {
-            for register in &one.writes {
-                let is_further = one.carries || one.writes.first() != Some(register);
-                match is_further {
-                    true => further.insert(register),
-                    false => further.remove(register),
-                };
-            }
-            let first = one.stores.as_ref().and_then(|store| store.registers.first());
-            if first.is_some_and(|register| !further.contains(register)) {
-                slots.extend(self.slot(at));
-            }
-        }
-        slots.len()
-    }
-
     /// Registers that a turn of one way leaves as they were but for constant steps, also where they
     /// go through others: `subs r3, r0, #1` and later `mov r0, r3`. Of a counter of several bytes
     /// or words all but the first are marked.
@@ -295,7 +358,8 @@ impl<'a> Turn<'a> {
         for one in &self.effects {
             let steps = one.steps || one.carries;
             let origin = |n: usize| {
-                let from = one.origin(n).filter(|_| (steps || one.copies) && !one.maybe)?;
+                let moves = steps || one.copies || one.extends;
+                let from = one.origin(n).filter(|_| moves && !one.maybe)?;
                 let known = now.get(from).copied().unwrap_or(Some((from, false, false)));
                 let further = steps && (one.carries || n > 0);
                 known.map(|(origin, stepped, later)| (origin, stepped || steps, later || further))
@@ -309,96 +373,5 @@ impl<'a> Turn<'a> {
             Some(((*register).clone(), further))
         };
         now.iter().filter_map(own).collect()
-    }
-
-    /// What is stored on the stack in each turn is a counter, or what was loaded, or all that it
-    /// does is to end the loop. What is stored in a variable is a count of the turns in it.
-    fn stores_are_idle(&self, deciding: &Deciding) -> Option<()> {
-        // Loaded to be counted, and once more to be looked at.
-        let decides = |slot: &String| {
-            let loads =
-                |at: &usize| self.effects[*at].load.is_some() && self.slot(*at) == Some(slot);
-            (0..self.effects.len()).filter(loads).nth(1).is_some()
-        };
-        let mut idle: BTreeSet<&String> = BTreeSet::new();
-        // Registers with what was in a variable, and steps.
-        let mut counted: BTreeMap<&String, &String> = BTreeMap::new();
-        for (at, one) in self.effects.iter().enumerate() {
-            let slot = self.slot(at);
-            if let Some(store) = &one.stores {
-                let slot = slot?;
-                let counts = |register: &String| match self.is_variable(at) {
-                    true => counted.get(register) == Some(&slot) && self.always(at),
-                    false => idle.contains(register) && (self.always(at) || decides(slot)),
-                };
-                let sums = deciding.sums(at) && !self.is_variable(at);
-                if !sums && !store.registers.iter().all(counts) {
-                    return None;
-                }
-            }
-            let copies = one.copies || one.extends;
-            let copied = copies && one.reads.iter().all(|read| idle.contains(read));
-            let loads = one.load.is_some() && slot.is_none();
-            let stays = !one.maybe || one.writes.iter().all(|own| idle.contains(own));
-            let is_idle = (one.steps || one.carries || copied || loads) && stays;
-            let moves = one.steps || one.carries || copies;
-            let counts = |n: usize| match &one.load {
-                Some(_) => slot,
-                None => one.origin(n).filter(|_| moves).and_then(|from| counted.get(from).copied()),
-            };
-            let values: Vec<_> = (0..one.writes.len()).map(counts).collect();
-            for (register, value) in one.writes.iter().zip(values) {
-                match is_idle {
-                    true => idle.insert(register),
-                    false => idle.remove(register),
-                };
-                match value {
-                    Some(value) => counted.insert(register, value),
-                    None => counted.remove(register),
-                };
-            }
-        }
-        Some(())
-    }
-
-    /// What is loaded in a turn and which functions are called to look; nothing if an address or
-    /// an argument depends on a counter.
-    fn sources(&self, before: &[Instruction], counters: &BTreeSet<String>) -> Option<Waits> {
-        let mut constants = Constants::at_entry(self.firmware.machine());
-        let machine = self.firmware.machine();
-        before.iter().for_each(|one| constants.take(effect(one, machine).as_ref(), one));
-        let (mut tainted, mut out) = (counters.clone(), Waits::default());
-        for (at, (one, instruction)) in self.effects.iter().zip(&self.body).enumerate() {
-            let depends = one.reads.iter().any(|read| tainted.contains(read));
-            if depends && one.multiplies {
-                return None;
-            }
-            let mut from_slot = false;
-            if let Some(load) = &one.load {
-                if depends {
-                    return None;
-                }
-                from_slot = self.slot(at).is_some();
-                let is_inside = self.places[at].as_ref().is_some_and(Place::is_in_frame);
-                if !(from_slot || is_inside) {
-                    out.sources.insert(constants.place(load));
-                }
-            }
-            if let Some(called) = one.calls {
-                if !arguments(self.firmware, called, DEPTH)?.is_disjoint(&tainted) {
-                    return None;
-                }
-                let site = (instruction.address, &constants);
-                reader(self.firmware, called, site, DEPTH, &mut out)?;
-            }
-            for register in &one.writes {
-                match from_slot || (depends && one.load.is_none()) {
-                    true => tainted.insert(register.clone()),
-                    false => tainted.remove(register),
-                };
-            }
-            constants.take(Some(one), instruction);
-        }
-        Some(out)
     }
 }

@@ -9,7 +9,7 @@ use super::effect::{Effect, Load, number};
 use super::places::{STACK, in_stack};
 
 /// Constants in registers, by the order of the instructions.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Constants(pub(super) BTreeMap<String, u32>);
 
 impl Constants {
@@ -55,12 +55,22 @@ impl Constants {
             (None, None) if is_sum => sum.map(|(known, by)| known.wrapping_add(by)),
             (None, None) => known.filter(|_| one.copies),
         };
-        for register in &one.writes {
+        // Of a pair that is copied, each register is known or not.
+        let copied = one.copies && one.constant.is_none();
+        let of = |n: usize| if copied && n > 0 { value_of(n) } else { value };
+        let values: Vec<Option<u32>> = (0..one.writes.len()).map(of).collect();
+        for (register, value) in one.writes.iter().zip(values) {
             match value {
                 Some(value) => self.0.insert(register.clone(), value),
                 None => self.0.remove(register),
             };
         }
+    }
+
+    /// What is the same on two ways.
+    pub(super) fn both(mut self, other: Constants) -> Constants {
+        self.0.retain(|register, value| other.0.get(register) == Some(value));
+        self
     }
 
     /// Where a load is from.
@@ -104,6 +114,16 @@ mod tests {
         };
         out.take(effect(&instruction, Machine::Arm).as_ref(), &instruction);
         out
+    }
+
+    #[test]
+    fn what_is_known_on_two_ways_is_the_same_on_both() {
+        let known = |all: &[(&str, u32)]| {
+            Constants(all.iter().map(|&(register, value)| (register.to_owned(), value)).collect())
+        };
+        let one = known(&[("r1", 1), ("r2", 2), ("r3", 3)]);
+        let other = known(&[("r1", 1), ("r2", 4)]);
+        assert_eq!(one.both(other), known(&[("r1", 1)]));
     }
 
     #[test]

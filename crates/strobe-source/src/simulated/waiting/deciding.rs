@@ -13,7 +13,7 @@ use super::body::Turn;
 use super::effect::Effect;
 
 /// Copies of copies that are followed.
-const COPIES: u32 = 8;
+pub(super) const COPIES: u32 = 8;
 
 /// The instructions of a turn that have to do with whether it is the last.
 pub(super) struct Deciding {
@@ -27,14 +27,7 @@ pub(super) struct Deciding {
 
 impl Deciding {
     pub(super) fn of(turn: &Turn<'_>) -> Deciding {
-        let mut parts = BTreeSet::new();
-        let mut open = turn.tests();
-        while let Some(at) = open.pop() {
-            if parts.insert(at) {
-                let inputs = turn.inputs(at);
-                open.extend(inputs.iter().flat_map(|what| turn.written_before(at, what).by));
-            }
-        }
+        let parts = turn.parts_of(turn.tests(|at| turn.goes_out(at)));
         let multiplies = parts.iter().copied().filter(|&at| turn.effects[at].multiplies).collect();
         let keeps = parts.iter().any(|&at| turn.keeps(at));
         Deciding { parts, keeps, multiplies }
@@ -102,14 +95,41 @@ impl Turn<'_> {
         out
     }
 
-    /// Where the ways out of the loop are decided: comparisons, and whatever else sets flags.
-    fn tests(&self) -> Vec<usize> {
-        let machine = self.firmware.machine();
-        let mut out = Vec::new();
-        for (exit, &number) in self.of.turn.iter().enumerate() {
-            if self.flow.next(number).iter().all(|to| self.of.turn.contains(to)) {
-                continue;
+    /// Whatever leads to these instructions, themselves included.
+    fn parts_of(&self, tests: Vec<usize>) -> BTreeSet<usize> {
+        let (mut parts, mut open) = (BTreeSet::new(), tests);
+        while let Some(at) = open.pop() {
+            if parts.insert(at) {
+                let inputs = self.inputs(at);
+                open.extend(inputs.iter().flat_map(|what| self.written_before(at, what).by));
             }
+        }
+        parts
+    }
+
+    /// Whether what is read has to do with where the flow goes on, or what a condition lets happen.
+    pub(super) fn reads_decide(&self) -> bool {
+        let chooses =
+            |at: usize| self.effects[at].in_block || self.flow.next(self.of.turn[at]).len() > 1;
+        let reads = |&at: &usize| {
+            let one = &self.effects[at];
+            let is_inside = self.places[at].as_ref().is_some_and(|place| place.is_in_frame());
+            one.calls.is_some() || one.load.is_some() && self.slot(at).is_none() && !is_inside
+        };
+        self.parts_of(self.tests(chooses)).iter().any(reads)
+    }
+
+    /// Whether the loop may be left behind an instruction.
+    pub(super) fn goes_out(&self, at: usize) -> bool {
+        !self.flow.next(self.of.turn[at]).iter().all(|to| self.of.turn.contains(to))
+    }
+
+    /// Where it is decided what comes behind those of the instructions that choose: comparisons,
+    /// and whatever else sets flags.
+    pub(super) fn tests(&self, chooses: impl Fn(usize) -> bool) -> Vec<usize> {
+        let machine = self.program.machine();
+        let mut out = Vec::new();
+        for exit in (0..self.effects.len()).filter(|&at| chooses(at)) {
             let (mut seen, mut open) = (BTreeSet::from([exit]), vec![exit]);
             while let Some(at) = open.pop() {
                 let (sets, goes_on) = flags(self.body[at], &self.effects[at], machine);
@@ -129,8 +149,20 @@ impl Turn<'_> {
         self.inputs(at).iter().any(kept)
     }
 
+    /// Whether a register or slot may be as it was when the turn began.
+    pub(super) fn is_carried(&self, at: usize, what: &String) -> bool {
+        self.written_before(at, what).carried
+    }
+
+    /// Whether a register is the same before an instruction in every turn.
+    pub(super) fn is_constant(&self, at: usize, register: &String) -> bool {
+        let Written { by, carried } = self.written_before(at, register);
+        let sets = |&at: &usize| self.effects[at].constant.is_some();
+        by.is_empty() || !carried && by.iter().all(sets)
+    }
+
     /// Whether what a register or slot holds before an instruction was read by the loop.
-    fn is_read(&self, at: usize, what: &String, depth: u32) -> bool {
+    pub(super) fn is_read(&self, at: usize, what: &String, depth: u32) -> bool {
         let by = self.written_before(at, what).by;
         depth > 0 && !by.is_empty() && by.iter().all(|&at| self.brings(at, depth - 1))
     }
@@ -176,7 +208,8 @@ fn flags(instruction: &Instruction, one: &Effect, machine: Machine) -> (bool, bo
         return (true, false);
     }
     let compares = ["cmp", "cmn", "tst", "teq"].iter().any(|plain| name.starts_with(plain));
-    let computes = name.ends_with('s') && name != "mrs" && !one.writes.is_empty() && !one.maybe;
+    let sets = name.ends_with('s') && name != "mrs" && !one.in_block;
+    let computes = sets && !one.writes.is_empty();
     let carries = name.starts_with("adc") || name.starts_with("sbc");
     // `cmpeq` in an IT block leaves the flags of another comparison, if that fails.
     let maybe = one.maybe || compares && name.len() > 3;

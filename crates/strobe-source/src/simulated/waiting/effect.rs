@@ -40,6 +40,10 @@ pub(super) struct Effect {
     pub adds: Option<(String, bool)>,
     /// The result is a constant.
     pub constant: Option<u32>,
+    /// It is one of an IT block.
+    pub in_block: bool,
+    /// It sets a constant, or what is in a register, if a condition holds.
+    pub sets: bool,
     pub copies: bool,
     /// It makes a byte or a halfword a word.
     pub extends: bool,
@@ -67,6 +71,11 @@ impl Effect {
             pair if pair == self.writes.len() => self.reads.get(n),
             _ => None,
         }
+    }
+
+    /// Whether it makes what is in a register a byte or a halfword, there.
+    pub(super) fn narrows(&self, register: &String) -> bool {
+        self.extends && self.writes.iter().chain(&self.reads).all(|one| one == register)
     }
 }
 
@@ -150,7 +159,9 @@ fn arm(instruction: &Instruction, all: &[String]) -> Option<Effect> {
         let (plain, true) = unconditional(name) else { return None };
         let mut out = arm_named(plain, instruction, all)?;
         out.reads.extend(out.writes.iter().cloned());
-        Some(Effect { maybe: true, constant: None, copies: false, returns: false, ..out })
+        let (maybe, in_block, sets) = (true, true, out.constant.is_some() || out.copies);
+        let (constant, copies, returns) = (None, false, false);
+        Some(Effect { maybe, in_block, sets, constant, copies, returns, ..out })
     })
 }
 
@@ -163,10 +174,12 @@ fn arm_named(name: &str, instruction: &Instruction, all: &[String]) -> Option<Ef
         "nop" | "isb" | "dsb" | "dmb" | "wfe" | "wfi" | "sev" | "yield" | "clrex" => {
             return nothing();
         }
-        "bl" => {
+        // Of BLX the register, if it is known where that leads.
+        "bl" | "blx" => {
             let calls = instruction.target.as_ref().map(|target| target.address & !1)?;
             let writes = ["r0", "r1", "r2", "r3", "r12", "ip", "lr"].map(str::to_owned).to_vec();
-            return Some(Effect { calls: Some(calls), writes, ..Effect::default() });
+            let reads = if name == "blx" { registers(0) } else { Vec::new() };
+            return Some(Effect { calls: Some(calls), reads, writes, ..Effect::default() });
         }
         "bx" if all.first().is_some_and(|to| to == "lr") => {
             return Some(Effect { returns: true, ..Effect::default() });
@@ -292,16 +305,20 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
     }
     let by_constant = immediate.is_some() && reads.len() == 1;
     let constant = immediate.filter(|_| moves && plain != "mvn" && all.len() == 2);
+    let masks = plain == "and" && by_constant && matches!(immediate, Some(0xff | 0xffff));
     // `adds r0, r3` and `adds r0, r0, r3`, without a shift.
     let in_place = all.len() == 2 || all.len() == 3 && all[1] == first;
     let by = all.last().filter(|by| in_place && is_register(by) && *by != first);
     let adds = ["add", "sub", "adc", "sbc"].contains(&plain);
+    let moves_on = ["add", "addw", "sub", "subw"].contains(&plain);
+    // `adds r3, r0, #0`
+    let adds_nothing = moves_on && immediate == Some(0) && reads.len() == 1;
     Some(Effect {
         adds: by.filter(|_| adds).map(|by| (by.clone(), plain.ends_with('c'))),
-        steps: ["add", "addw", "sub", "subw"].contains(&plain) && immediate.is_some(),
+        steps: moves_on && immediate.is_some() && !adds_nothing,
         carries: ["sbc", "adc"].contains(&plain) && by_constant,
-        copies: plain == "mov" && constant.is_none(),
-        extends: ["uxtb", "uxth", "sxtb", "sxth"].contains(&plain),
+        copies: adds_nothing || plain == "mov" && constant.is_none(),
+        extends: masks || ["uxtb", "uxth", "sxtb", "sxth"].contains(&plain),
         joins: plain == "orr" && immediate.is_none(),
         multiplies,
         writes: vec![first.to_owned()],
@@ -309,4 +326,50 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
         reads,
         ..Effect::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(machine: Machine, mnemonic: &str, operands: &str) -> Option<Effect> {
+        let (mnemonic, operands) = (mnemonic.to_owned(), operands.to_owned());
+        let (target, literal) = (None, None);
+        let one = Instruction {
+            address: 0,
+            size: 2,
+            halfwords: [0; 2],
+            mnemonic,
+            operands,
+            target,
+            literal,
+        };
+        effect(&one, machine)
+    }
+
+    #[test]
+    fn what_only_moves_or_narrows_a_value_is_no_step() {
+        let arm = |mnemonic, operands| of(Machine::Arm, mnemonic, operands).expect("it is known");
+        let copy = arm("adds", "r3, r0, #0");
+        assert!(copy.copies && !copy.steps);
+        assert!(arm("adds", "r3, r0, #1").steps);
+        for (mnemonic, operands) in [("uxtb", "r3, r3"), ("ands.w", "r3, r3, #0xff")] {
+            assert!(arm(mnemonic, operands).narrows(&"r3".to_owned()), "{mnemonic}");
+        }
+        assert!(!arm("uxtb", "r3, r2").narrows(&"r3".to_owned()));
+        assert!(!arm("and.w", "r3, r3, #0x10").extends);
+        // In an IT block.
+        let reset = arm("movmi", "r2, #0");
+        assert!(reset.sets && reset.maybe && reset.constant.is_none());
+    }
+
+    #[test]
+    fn a_call_by_a_pointer_is_known_where_it_leads() {
+        assert_eq!(of(Machine::Arm, "blx", "r3"), None);
+        assert_eq!(of(Machine::Avr, "icall", ""), None);
+        // Room for a frame is no access to a device.
+        let room = of(Machine::Avr, "out", "0x3e, r29").expect("it is known");
+        assert!(room.stores.is_none() && room.load.is_none());
+        assert_eq!(of(Machine::Avr, "out", "0x05, r29"), None);
+    }
 }

@@ -34,6 +34,29 @@ impl Loop {
         self.turn.iter().all(|&at| self.always_passes(flow, at))
     }
 
+    /// The loops within a turn: what can be come back to there before the next turn begins.
+    pub(super) fn inner(&self, flow: &Flow) -> Vec<Loop> {
+        let body: BTreeSet<usize> = self.turn.iter().copied().collect();
+        flow.connected(&body, &self.entries).map(|inside| flow.entered(&inside)).collect()
+    }
+
+    /// Whether each turn comes through one of these instructions of it.
+    pub(super) fn passes_one_of(&self, flow: &Flow, these: &BTreeSet<usize>) -> bool {
+        let comes_round = |&entry: &usize| {
+            !these.contains(&entry) && self.comes_round(flow, entry, |at| these.contains(&at))
+        };
+        !self.entries.iter().any(comes_round)
+    }
+
+    pub(super) fn has_one_entry(&self) -> bool {
+        self.entries.len() == 1
+    }
+
+    /// Whether the flow may come to an instruction of it from elsewhere.
+    pub(super) fn is_entered_at(&self, at: usize) -> bool {
+        self.entries.contains(&at)
+    }
+
     /// The same loop with turns that begin elsewhere: where it is entered and, if there is one way
     /// round, wherever that jumps to.
     pub(super) fn turns(&self, flow: &Flow) -> Vec<Loop> {
@@ -322,6 +345,18 @@ mod tests {
             found,
             [(vec![0, 1, 2, 3], false), (vec![0, 1], true), (vec![0, 1, 2, 3], true)]
         );
+    }
+
+    #[test]
+    fn a_turn_may_have_loops_of_its_own() {
+        // ldr; over: subs; bne over; cmp; bne back
+        let code = [("ldr", None), ("subs", None), ("bne", Some(1)), ("cmp", None)];
+        let arm = flow(Machine::Arm, &[&code[..], &[("bne", Some(0)), ("bx", None)]].concat());
+        let outer = &arm.loops()[0];
+        let inner: Vec<Vec<usize>> = outer.inner(&arm).into_iter().map(|one| one.turn).collect();
+        assert_eq!(inner, [[1, 2]]);
+        assert!(outer.passes_one_of(&arm, &BTreeSet::from([2, 3])) && outer.is_entered_at(0));
+        assert!(!outer.passes_one_of(&arm, &BTreeSet::from([5])));
     }
 
     #[test]

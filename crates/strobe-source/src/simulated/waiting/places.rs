@@ -1,12 +1,13 @@
 //! Where the loads and stores of a loop go: slots of the function's frame, places that its
 //! instructions show, or elsewhere.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use strobe_symbols::{Instruction, Machine};
 
 use super::constants::Constants;
 use super::effect::{Effect, Load, effect};
+use super::flow::{Flow, Loop};
 
 /// Stands for the stack pointer at a function's entry: no memory of a Cortex-M is there (DDI 0403,
 /// B3.1), so that addresses in the frame are constants like others.
@@ -78,6 +79,7 @@ pub(super) fn in_stack(at: u32) -> bool {
 pub(super) fn known(
     machine: Machine,
     before: &[Instruction],
+    (flow, of): (&Flow, &Loop),
     body: &[&Instruction],
     effects: &[Effect],
 ) -> Vec<Constants> {
@@ -85,16 +87,25 @@ pub(super) fn known(
     before.iter().for_each(|one| kept.take(effect(one, machine).as_ref(), one));
     let written: BTreeSet<&String> = effects.iter().flat_map(|one| &one.writes).collect();
     kept.0.retain(|register, _| !written.contains(register));
-    let joins: BTreeSet<u32> =
-        body.iter().filter_map(|one| Some(one.target.as_ref()?.address & !1)).collect();
-    let mut now = kept.clone();
-    let mut out = Vec::new();
-    for (one, instruction) in effects.iter().zip(body) {
-        if joins.contains(&instruction.address) {
-            now = kept.clone();
+    let numbers: BTreeMap<usize, usize> =
+        of.turn.iter().enumerate().map(|(at, &number)| (number, at)).collect();
+    // Behind each instruction, as far as it has been come to: what is known only becomes less.
+    let mut behind: Vec<Option<Constants>> = vec![None; body.len()];
+    let mut out = vec![kept.clone(); body.len()];
+    let mut changes = true;
+    while changes {
+        changes = false;
+        for (at, (one, instruction)) in effects.iter().zip(body).enumerate() {
+            let from = flow.previous(of.turn[at]).iter();
+            let all = from.filter_map(|from| behind[*numbers.get(from)?].as_ref());
+            let entered = of.is_entered_at(of.turn[at]).then_some(&kept);
+            let Some(now) = all.chain(entered).cloned().reduce(Constants::both) else { continue };
+            let mut after = now.clone();
+            after.take(Some(one), instruction);
+            out[at] = now;
+            changes |= behind[at].as_ref() != Some(&after);
+            behind[at] = Some(after);
         }
-        out.push(now.clone());
-        now.take(Some(one), instruction);
     }
     out
 }

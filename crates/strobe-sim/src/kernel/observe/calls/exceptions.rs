@@ -3,7 +3,7 @@
 
 use super::contexts::{Context, Diverted, Frame, MAX_DEPTH};
 use super::stacks::Arrival;
-use super::{CallTree, NodeKind, Now, now_of};
+use super::{CallTree, Hop, NodeKind, Now, now_of};
 use crate::kernel::bus::Bus;
 use crate::kernel::observe::schedule::Entry;
 use crate::kernel::observe::{StackWindow, Transfer, TransferKind};
@@ -141,7 +141,7 @@ impl CallTree {
         {
             self.running.diverted = Some(Diverted { depth, frame, pended_at });
         }
-        let child = self.callee(node, t.to);
+        let child = self.callee(node, Hop::NOWHERE, t.to);
         self.nodes[child as usize].diverted = true;
         self.entered(child);
     }

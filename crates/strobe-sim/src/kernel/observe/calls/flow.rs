@@ -57,7 +57,7 @@ impl CallTree {
             return;
         }
         self.running.frames.push(Frame { return_address, sp: t.sp, node });
-        let child = self.callee(node, t.to);
+        let child = self.callee(node, t.from, t.to);
         self.entered(child);
         if self.heap.is_some() {
             self.allocates(t, 1, bus);

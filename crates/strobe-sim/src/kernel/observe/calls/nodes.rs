@@ -46,10 +46,11 @@ pub struct Node {
     nested: u64,
 }
 
-/// A call that has been seen: from a node to an address is a child of that node.
+/// A call that has been seen: by an instruction, from a node, to an address is a child of the node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hop {
     node: u32,
+    from: u32,
     to: u32,
     child: u32,
 }
@@ -58,8 +59,10 @@ pub(super) struct Hop {
 pub(super) const HOPS: usize = 1 << 10;
 
 impl Hop {
+    /// No instruction is there: where handlers are called from.
+    pub(super) const NOWHERE: u32 = u32::MAX;
     /// No node has this number.
-    pub(super) const UNSEEN: Hop = Hop { node: u32::MAX, to: 0, child: 0 };
+    pub(super) const UNSEEN: Hop = Hop { node: u32::MAX, from: 0, to: 0, child: 0 };
 }
 
 /// A bound on memory: wider trees are cut and counted.
@@ -162,23 +165,27 @@ impl CallTree {
         }
     }
 
-    /// The node of what is called at an address from a node.
+    /// The node of what is called at an address from a node, by an instruction.
     #[inline]
-    pub(super) fn callee(&mut self, node: u32, to: u32) -> u32 {
-        let hop = &self.hops[hop(node, to)];
-        if hop.node == node && hop.to == to {
+    pub(super) fn callee(&mut self, node: u32, from: u32, to: u32) -> u32 {
+        let hop = &self.hops[hop(node, from, to)];
+        if hop.node == node && hop.from == from && hop.to == to {
             return hop.child;
         }
-        self.find_callee(node, to)
+        self.find_callee(node, from, to)
     }
 
     #[cold]
-    fn find_callee(&mut self, node: u32, to: u32) -> u32 {
+    fn find_callee(&mut self, node: u32, from: u32, to: u32) -> u32 {
+        let before = *self.sites.entry(from).or_insert(Some(to));
+        if before != Some(to) {
+            self.sites.insert(from, None);
+        }
         let (kind, cut) = (self.kind_at(to), self.cut);
         let child = self.child(node, kind);
         // Each one that is cut is counted.
         if self.cut == cut {
-            self.hops[hop(node, to)] = Hop { node, to, child };
+            self.hops[hop(node, from, to)] = Hop { node, from, to, child };
         }
         child
     }
@@ -200,8 +207,9 @@ impl CallTree {
     }
 }
 
-/// Where a call from a node to an address is among the hops.
+/// Where a call from a node, by an instruction, to an address is among the hops.
 #[inline]
-fn hop(node: u32, to: u32) -> usize {
-    (node.wrapping_mul(0x9e37_79b1) ^ to >> 1) as usize % HOPS
+fn hop(node: u32, from: u32, to: u32) -> usize {
+    let at = (from >> 1).wrapping_mul(5) ^ to >> 1;
+    (node.wrapping_mul(0x9e37_79b1) ^ at) as usize % HOPS
 }

@@ -14,8 +14,14 @@ fn second(register: &str) -> Option<String> {
 /// them.
 const IO: u32 = 0x80_0020;
 const DATA: u32 = 0x80_0000;
-/// The status register, as an I/O address.
+/// The status register and the bytes of the stack pointer, as I/O addresses.
 const SREG: u32 = 0x3f;
+const STACK: [u32; 2] = [0x3d, 0x3e];
+
+/// Whether an I/O address is the core's own: nothing outside changes what is there.
+fn is_of_core(io: u32) -> bool {
+    io == SREG || STACK.contains(&io)
+}
 
 /// The registers of a pointer.
 fn pointer(name: &str) -> Option<[&'static str; 2]> {
@@ -25,6 +31,11 @@ fn pointer(name: &str) -> Option<[&'static str; 2]> {
         "Z" => ["r30", "r31"],
         _ => return None,
     })
+}
+
+/// What functions may leave changed.
+fn of_callees() -> Vec<String> {
+    (18..28).chain(30..32).map(|n| format!("r{n}")).collect()
 }
 
 /// What an instruction of an AVR does.
@@ -38,8 +49,13 @@ pub(super) fn effect(instruction: &Instruction, all: &[String]) -> Option<Effect
         "ret" => Some(Effect { returns: true, ..out }),
         "call" | "rcall" => {
             let calls = instruction.target.as_ref().map(|target| target.address);
-            let writes = (18..28).chain(30..32).map(|n| format!("r{n}")).collect();
-            calls.map(|at| Effect { calls: Some(at), writes, ..out })
+            calls.map(|at| Effect { calls: Some(at), writes: of_callees(), ..out })
+        }
+        // If it is known where the pointer leads.
+        "icall" | "eicall" => {
+            let calls = instruction.target.as_ref().map(|target| target.address);
+            let reads = pointer("Z")?.map(str::to_owned).to_vec();
+            calls.map(|at| Effect { calls: Some(at), writes: of_callees(), reads, ..out })
         }
         _ if name.starts_with("br") && name != "break" => Some(out),
         "cp" | "cpc" | "cpi" | "tst" | "sbrs" | "sbrc" | "cpse" => {
@@ -48,10 +64,12 @@ pub(super) fn effect(instruction: &Instruction, all: &[String]) -> Option<Effect
         }
         "sbis" | "sbic" => Some(Effect { load: Some(Load::At(IO + io(0)?)), ..out }),
         "in" => {
-            let load = Some(Load::At(IO + io(1)?)).filter(|_| io(1) != Some(SREG));
+            let from = io(1)?;
+            let load = Some(Load::At(IO + from)).filter(|_| !is_of_core(from));
             Some(Effect { writes: vec![get(0)?], load, ..out })
         }
-        "out" if io(0) == Some(SREG) => Some(Effect { reads: vec![get(1)?], ..out }),
+        // The stack pointer, too: room for a function's frame.
+        "out" if io(0).is_some_and(is_of_core) => Some(Effect { reads: vec![get(1)?], ..out }),
         "lds" => {
             let load = Some(Load::At(DATA + io(1)?));
             Some(Effect { writes: vec![get(0)?], load, ..out })
