@@ -188,9 +188,7 @@ fn better(firmware: &Firmware, board: &Board, missing: &[u32]) -> Option<String>
     if 2 * most <= missing.len() {
         return None;
     }
-    let best = held.iter().filter(|(_, bus)| covered(bus) == most);
-    let best = best.filter(|(name, bus)| is_suitable(firmware, name, bus));
-    let best: Vec<&str> = best.map(|(name, _)| *name).collect();
+    let best: Vec<_> = counts.iter().filter(|c| c.1 == most).map(|c| c.0).collect();
     let (first, others) = best.split_first()?;
     let others = match others {
         [] => String::new(),

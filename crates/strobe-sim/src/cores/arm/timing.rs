@@ -18,7 +18,6 @@ pub(crate) use crate::kernel::observe::code::SKIPPED;
 pub(crate) const MOST_FOR_OPERANDS: u32 = timing_v7m::MOST;
 
 /// The most that operands add to a long multiplication where its time depends on them.
-#[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "nothing is compiled"))]
 pub(crate) fn most_for_long_multiply(op: LongOp) -> u32 {
     timing_v7m::most_for_long_multiply(timing_v7m::accumulates(op))
 }

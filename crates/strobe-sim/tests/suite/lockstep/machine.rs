@@ -118,7 +118,12 @@ impl Stepper for Core {
         let steps = |machine: &Machine<()>| machine.instructions() + machine.abandoned();
         let before = steps(&self.machine);
         let limit = self.machine.cycles() + u64::from(cycles);
-        let why = self.machine.run(limit, &AtomicBool::new(false));
+        let mut run = || self.machine.run(limit, &AtomicBool::new(false));
+        let why = match run() {
+            // A call that the step before ended at: reported first, then executed.
+            cortexm::Stop::Address(_) if asks => run(),
+            other => other,
+        };
         let instructions = steps(&self.machine) - before;
         match why {
             cortexm::Stop::Limit | cortexm::Stop::Address(_) | cortexm::Stop::HardFault(_) => {

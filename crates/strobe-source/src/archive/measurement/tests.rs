@@ -25,7 +25,7 @@ fn calls() -> Calls {
 }
 
 fn trace() -> Measurement {
-    measured(&archives::events(), &Extras { calls: calls(), counts_losses: true })
+    measured(&archives::events(), &Extras { calls: calls(), counts_losses: true, holes: 0 })
 }
 
 #[test]
