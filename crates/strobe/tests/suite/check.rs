@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use strobe_model::measurement::{Cell, Measurement};
 use tempfile::TempDir;
 
-use crate::common::{Ran, command, prebuilt, ran, read, root, total};
+use crate::common::{Ran, command, prebuilt, ran, read, root, signal, total};
 
 /// A directory with a bundled firmware, `fw.elf`, and its budgets.
 pub fn project(firmware: &str, budgets: &str) -> TempDir {
@@ -462,8 +462,7 @@ fn watching_shows_what_a_build_changed_and_ends() {
     choose("loop-48mhz-aligned");
     assert_eq!(lines.next().unwrap(), "1 of 1 budgets held");
     let second = lines.next().unwrap();
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
+    signal("INT", child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(second.contains("since the last build"), "{second}");
 }

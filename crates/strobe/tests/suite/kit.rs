@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
-use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use crate::common::recorded::{
     balance, column, counter, ended, fact, figure, findings, functions, lines, recorded, row, rows,
     spent, spread, unattributed,
 };
-use crate::common::{self, array, command, number, prebuilt, strobe};
+use crate::common::{self, array, command, number, prebuilt, signal, strobe};
 use serde_json::Value;
 use strobe_model::measurement::Measurement;
 use strobe_symbols::Firmware;
@@ -415,11 +414,10 @@ fn rtt_is_recorded_through_openocd() {
     // It ends once everything is read, not after a time, which would depend on the load; and in the
     // middle of a command.
     let all_read = finished.recv_timeout(Duration::from_secs(600));
-    let id = process.id().to_string();
-    let stopped = Command::new("kill").args(["-INT", &id]).status().expect("a kill");
+    signal("INT", process.id());
     drop(go_on);
     let status = process.wait().expect("it ends");
-    assert!(all_read.is_ok() && stopped.success() && status.success(), "{all_read:?}, {status}");
+    assert!(all_read.is_ok() && status.success(), "{all_read:?}, {status}");
     is_small(&decoded(&recording, &firmware, &[]), "RTT");
     let ran = strobe(&["report", &recording, "--elf", &firmware]);
     assert!(ran.stdout.contains("the RTT control block is at 0x20000"), "{}", ran.stdout);

@@ -155,14 +155,12 @@ impl Running {
 
     #[cfg(unix)]
     fn interrupt(&self) {
-        self.signal("-INT");
+        self.signal("INT");
     }
 
     #[cfg(unix)]
     fn signal(&self, signal: &str) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill").args([signal, &id]).status().expect("a kill");
-        assert!(sent.success());
+        common::signal(signal, self.child.id());
     }
 
     fn end(mut self) -> (Option<i32>, String) {
@@ -221,7 +219,7 @@ fn ctrl_c_ends_it_with_its_mark() {
 #[test]
 #[cfg(unix)]
 fn other_signals_end_it_with_their_marks() {
-    for (signal, mark) in [("-TERM", "SIGTERM"), ("-HUP", "SIGHUP")] {
+    for (signal, mark) in [("TERM", "SIGTERM"), ("HUP", "SIGHUP")] {
         let folder = Folder::new();
         let out = folder.path("stopped.strobe");
         let mut running = Running::start(&out, &[]);
@@ -246,10 +244,10 @@ fn a_signal_that_was_ignored_stays_ignored() {
     let mut running = Running::launch(shell, &out, &[]);
     running.peer.write_all(&[0x70; 10]).expect("it listens");
     running.wait_for(&out, |recording| recording.raw.len() == 10);
-    running.signal("-HUP");
+    running.signal("HUP");
     running.peer.write_all(&[0x70; 10]).expect("it listens");
     running.wait_for(&out, |recording| recording.raw.len() == 20);
-    running.signal("-TERM");
+    running.signal("TERM");
     assert_eq!(running.end().0, Some(0));
     assert_eq!(why(&read(&out)), "SIGTERM");
 }

@@ -51,6 +51,13 @@ pub fn heeding_signals() -> Command {
     heeding
 }
 
+/// Sends a process the signal of this name. In Turkish the `kill` of procps knows no HUP.
+pub fn signal(name: &str, process: u32) {
+    let mut kill = Command::new("kill");
+    kill.env("LC_ALL", "C").args([format!("-{name}"), process.to_string()]);
+    assert!(kill.status().expect("a kill").success(), "{name}");
+}
+
 /// Runs it to its end.
 pub fn strobe(arguments: &[&str]) -> Ran {
     ran(command().args(arguments))

@@ -1,11 +1,11 @@
 //! Runs that nobody bounds, and runs that somebody stops.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use super::{Folder, ended};
-use crate::common::{Ran, heeding_signals, prebuilt, strobe};
+use crate::common::{self, Ran, heeding_signals, prebuilt, strobe};
 
 #[test]
 fn a_firmware_that_does_not_end_runs_for_a_second() {
@@ -19,9 +19,7 @@ fn a_firmware_that_does_not_end_runs_for_a_second() {
 
 fn stopped(child: Child, signal: &str) -> Ran {
     let mut child = child;
-    let id = child.id().to_string();
-    let sent = Command::new("kill").args([&format!("-{signal}"), &id]).status().expect("kill");
-    assert!(sent.success());
+    common::signal(signal, child.id());
     ended(&mut child, Duration::from_secs(60), signal);
     let output = child.wait_with_output().expect("it has ended");
     Ran {
@@ -137,9 +135,7 @@ fn a_pipe_without_a_writer_is_waited_for_until_a_signal() {
     let most = Duration::from_secs(60);
     for signal in ["INT", "TERM", "HUP"] {
         let (mut child, _stderr) = start();
-        let id = child.id().to_string();
-        let sent = Command::new("kill").args([&format!("-{signal}"), &id]).status().expect("kill");
-        assert!(sent.success());
+        common::signal(signal, child.id());
         ended(&mut child, most, signal);
         assert_eq!(child.wait().expect("it has ended").code(), Some(130), "{signal}");
         assert!(!folder.path("x.strobe").exists(), "{signal}");
