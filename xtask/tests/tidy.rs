@@ -417,3 +417,18 @@ fn paths_that_leave_the_repository_are_seen() {
         assert_eq!(outside(&text, 4, Some(2)).len(), wanted, "{text}");
     }
 }
+
+/// `scripts/fuzz` reads there how each target is run, on one line or wrapped.
+#[test]
+fn fuzz_targets_state_how_they_are_run() {
+    for path in entries(&root().join("fuzz/fuzz_targets")) {
+        let text = read(&path);
+        let words = text.lines().filter_map(|line| line.strip_prefix("//! "));
+        let words = words.collect::<Vec<_>>().join(" ");
+        let command = words.split("`cargo +nightly fuzz run ").nth(1).unwrap_or_default();
+        let command = command.split('`').next().unwrap_or_default();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let is_whole = command.contains(" -- ") && command.split(' ').any(|word| word == name);
+        assert!(is_whole, "{}: {command:?}", path.display());
+    }
+}
