@@ -65,8 +65,7 @@ impl Heap {
             return;
         }
         if let Some(old) = self.live.remove(&taken.address) {
-            self.seen.replaced += 1;
-            self.gone(at, old);
+            self.replaced(at, old);
         }
         let bytes = taken.bytes;
         let thread = self.threads.of(taken.thread);
@@ -114,6 +113,18 @@ impl Heap {
         site.live_bytes = site.live_bytes.saturating_sub(block.bytes);
     }
 
+    /// A block is gone, though nobody was seen to free it.
+    fn replaced(&mut self, at: i64, block: Block) {
+        self.seen.replaced += 1;
+        self.gone(at, block);
+    }
+
+    /// A block that was being resized counts again.
+    fn counts_again(&mut self, block: Block) {
+        self.seen.live_bytes = self.seen.live_bytes.saturating_add(block.bytes);
+        self.threads.keeps(block.thread, block.bytes);
+    }
+
     /// A block is freed, by a thread if that is known.
     pub(crate) fn free(&mut self, at: i64, address: u64, by: Option<i64>) {
         if address == 0 {
@@ -140,9 +151,12 @@ impl Heap {
     pub(crate) fn resizing(&mut self, at: i64, address: u64, by: Option<i64>) {
         match self.live.remove(&address) {
             Some(block) => {
-                self.resizing.insert(address, block);
                 self.seen.live_bytes = self.seen.live_bytes.saturating_sub(block.bytes);
                 self.threads.loses(block.thread, block.bytes);
+                if let Some(other) = self.resizing.insert(address, block) {
+                    self.counts_again(other);
+                    self.replaced(at, other);
+                }
             }
             None => self.free(at, address, by),
         }
@@ -153,9 +167,11 @@ impl Heap {
     pub(crate) fn resized(&mut self, at: i64, before: u64, taken: Taken) {
         let old = self.resizing.remove(&before);
         if let Some(block) = old {
-            self.seen.live_bytes = self.seen.live_bytes.saturating_add(block.bytes);
-            self.threads.keeps(block.thread, block.bytes);
-            self.live.insert(before, block);
+            self.counts_again(block);
+            // One that was taken there meanwhile: something between was lost.
+            if let Some(other) = self.live.insert(before, block) {
+                self.replaced(at, other);
+            }
         }
         match (taken.address, taken.bytes) {
             (0, 1..) => {

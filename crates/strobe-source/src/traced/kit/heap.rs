@@ -234,6 +234,21 @@ mod tests {
         assert_eq!((heap.live, heap.unknown_frees), (0, 0));
     }
 
+    /// Something between was lost: two blocks cannot be in one place.
+    #[test]
+    fn what_is_taken_where_another_is_resized_counts_once() {
+        let failed = HeapWhat::Resized { before: 0x100, pointer: 0, size: 9000 };
+        let resizing = HeapWhat::Resizing(0x100);
+        let begun = [allocated(0x100, 10), resizing, allocated(0x100, 20)];
+        for calls in [&[failed][..], &[resizing, failed]] {
+            let heap = seen(&[&begun[..], calls].concat(), false);
+            let sum = |of: fn(&HeapThread) -> u64| heap.threads.iter().map(of).sum::<u64>();
+            assert_eq!((heap.live, sum(|of| of.live)), (1, 1));
+            assert_eq!(sum(|of| of.live_bytes), heap.live_bytes);
+            assert_eq!(heap.replaced, 1);
+        }
+    }
+
     #[test]
     fn resizing_to_nothing_frees_and_from_nothing_allocates() {
         let gone = HeapWhat::Resized { before: 0x100, pointer: 0, size: 0 };
