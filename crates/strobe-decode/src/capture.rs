@@ -14,7 +14,7 @@ mod resolution;
 mod sigrok;
 mod simulated;
 mod steps;
-mod time;
+pub(crate) mod time;
 mod vcd;
 
 use std::io::{BufRead, Seek};

@@ -7,6 +7,7 @@
 use strobe_model::{Baud, BaudOrigin};
 
 use super::uart::{Event, Format, Uart};
+use crate::capture::time::gcd;
 use crate::capture::{Capture, Channel, Level};
 
 /// Pulses that are looked at; more do not make it better.
@@ -227,7 +228,7 @@ struct Fit {
     pulses: u64,
     different: usize,
     /// The greatest number of bits that all pulses are a multiple of; 0 of none.
-    divisor: usize,
+    divisor: u64,
 }
 
 impl Fit {
@@ -264,21 +265,12 @@ impl Fit {
             }
             fit.misfit = (errors / n as f64).sqrt();
             (fit.pulses, fit.different) = (n, seen.iter().filter(|s| **s).count());
-            let lengths = (1..seen.len()).filter(|bits| seen[*bits]);
-            fit.divisor = lengths.fold(0, divisor);
+            let lengths = (1..).zip(&seen[1..]).filter(|(_, seen)| **seen);
+            fit.divisor = lengths.map(|(bits, _)| bits).fold(0, gcd);
             fit.bit = products / squares;
         }
         fit
     }
-}
-
-/// The greatest common divisor; of a number and 0, that number.
-fn divisor(a: usize, b: usize) -> usize {
-    let (mut a, mut b) = (a, b);
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]

@@ -70,7 +70,8 @@ impl Tick {
     }
 }
 
-pub(super) fn gcd(a: u64, b: u64) -> u64 {
+/// The greatest common divisor; of a number and 0, that number.
+pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     let (mut a, mut b) = (a, b);
     while b > 0 {
         (a, b) = (b, a % b);
