@@ -26,7 +26,7 @@ const SWITCH_HELPERS: [&str; 2] = ["__tablejump2__", "__tablejump__"];
 /// Where the compiler's switch helpers begin that are jumped to.
 #[cfg(feature = "simulator")]
 pub(crate) fn switch_helpers(firmware: &Firmware) -> Vec<u32> {
-    SWITCH_HELPERS.iter().filter_map(|name| Some(firmware.symbol(name).ok()?.address)).collect()
+    SWITCH_HELPERS.iter().filter_map(|name| Some(firmware.symbol_if_any(name)?.address)).collect()
 }
 
 /// What an instrument has counted at an address.

@@ -99,7 +99,7 @@ impl Firmware {
             return Some(prel31(first, prel31(word, at)) & !1);
         }
         let name = format!("__aeabi_unwind_cpp_pr{}", first >> 24 & 0xf);
-        Some(self.symbol(&name).ok()?.address & !1)
+        Some(self.symbol_if_any(&name)?.address & !1)
     }
 }
 

@@ -280,6 +280,12 @@ impl Firmware {
         lookup::symbol(name, &self.functions, &self.symbols)
     }
 
+    /// The same for a name that the firmware may have or not; `None` too where several symbols have
+    /// it. Quicker than [`Firmware::symbol`] where there is none, which looks for similar names.
+    pub fn symbol_if_any(&self, name: &str) -> Option<SymbolMatch> {
+        lookup::only(name, &self.functions, &self.symbols)
+    }
+
     /// The error of a name that somebody gave, with where its code is if it was inlined everywhere.
     /// That looks at all scopes: [`Firmware::symbol`] alone does not.
     pub fn explain(&self, error: SymbolError) -> SymbolError {

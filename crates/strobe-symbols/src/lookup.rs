@@ -79,11 +79,38 @@ pub(crate) fn symbol(
     functions: &[Function],
     others: &[Symbol],
 ) -> Result<SymbolMatch, SymbolError> {
+    let mut found = matches(name, functions, others);
+    match (found.len(), found.pop_first()) {
+        (1, Some((_, only))) => Ok(only),
+        (_, Some((_, first))) => Err(SymbolError::Ambiguous {
+            name: name.to_owned(),
+            candidates: std::iter::once(first).chain(found.into_values()).collect(),
+        }),
+        (_, None) => Err(SymbolError::NotFound {
+            name: name.to_owned(),
+            inlined_into: Vec::new(),
+            suggestions: suggestions(name, functions, others),
+        }),
+    }
+}
+
+/// The same for names that a firmware may have or not: `None` where there is none, or more than
+/// one. No similar names are looked for, which takes longer than all else.
+pub(crate) fn only(name: &str, functions: &[Function], others: &[Symbol]) -> Option<SymbolMatch> {
+    let mut found = matches(name, functions, others);
+    let (_, only) = found.pop_first()?;
+    found.is_empty().then_some(only)
+}
+
+/// What a name matches most exactly, by address.
+fn matches(name: &str, functions: &[Function], others: &[Symbol]) -> BTreeMap<u32, SymbolMatch> {
     let exact = |f: &Function| f.linkage_names().any(|linkage| linkage == name) || f.name == name;
     let shown = |f: &Function| {
-        f.linkage_names().any(|linkage| demangle(linkage) == name) || plain_name(&f.name) == name
+        may_end_in(f, name)
+            && (f.linkage_names().any(|linkage| demangle(linkage) == name)
+                || plain_name(&f.name) == name)
     };
-    let tail = |f: &Function| ends_path(&plain_name(&f.name), name);
+    let tail = |f: &Function| may_end_in(f, name) && ends_path(&plain_name(&f.name), name);
     let tiers: [&dyn Fn(&Function) -> bool; 3] = [&exact, &shown, &tail];
     for (level, matches) in tiers.iter().enumerate() {
         let mut found: BTreeMap<u32, SymbolMatch> = BTreeMap::new();
@@ -103,21 +130,21 @@ pub(crate) fn symbol(
                 });
             }
         }
-        if found.len() > 1 {
-            return Err(SymbolError::Ambiguous {
-                name: name.to_owned(),
-                candidates: found.into_values().collect(),
-            });
-        }
-        if let Some((_, found)) = found.pop_first() {
-            return Ok(found);
+        if !found.is_empty() {
+            return found;
         }
     }
-    Err(SymbolError::NotFound {
-        name: name.to_owned(),
-        inlined_into: Vec::new(),
-        suggestions: suggestions(name, functions, others),
-    })
+    BTreeMap::new()
+}
+
+/// Whether a function's names may end in the last component of `name` once they are demangled,
+/// which takes longer: encoded names hold identifiers as they are.
+fn may_end_in(function: &Function, name: &str) -> bool {
+    let last = name.rsplit("::").next().unwrap_or(name);
+    let is_identifier = last.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+    !is_identifier
+        || function.name.contains(last)
+        || function.linkage_names().any(|linkage| linkage.contains(last))
 }
 
 fn function_match(index: usize, function: &Function) -> SymbolMatch {

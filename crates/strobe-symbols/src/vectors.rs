@@ -103,7 +103,7 @@ impl Firmware {
 
     fn named_table(&self) -> Option<VectorTable> {
         let symbols = SYMBOLS.iter().filter_map(|name| {
-            let address = self.symbol(name).ok()?.address & !1;
+            let address = self.symbol_if_any(name)?.address & !1;
             Some((address, FoundBy::Symbol((*name).to_owned())))
         });
         let sections = self.sections().iter().filter(|s| SECTIONS.contains(&s.name.as_str()));

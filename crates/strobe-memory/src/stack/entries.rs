@@ -125,7 +125,7 @@ pub(super) fn entry(kind: Kind, address: u32) -> Entry {
 
 fn arm(firmware: &Firmware) -> Vectors {
     let Some((table, length)) = table(firmware) else {
-        let main = firmware.symbol("main").ok().filter(|main| main.function.is_some());
+        let main = firmware.symbol_if_any("main").filter(|main| main.function.is_some());
         let start = main.map_or(firmware.entry() & !1, |main| main.address);
         return Vectors { stack: None, entries: vec![entry(Kind::Reset, start)] };
     };
@@ -151,7 +151,7 @@ fn arm(firmware: &Firmware) -> Vectors {
 
 /// The vector table and its words.
 pub(crate) fn table(firmware: &Firmware) -> Option<(u32, u32)> {
-    let named = TABLES.iter().filter_map(|name| firmware.symbol(name).ok());
+    let named = TABLES.iter().filter_map(|name| firmware.symbol_if_any(name));
     let named = named.map(|symbol| (symbol.address, symbol.size));
     let sections = firmware.sections().iter();
     let sections = sections.filter(|section| SECTIONS.contains(&section.name.as_str()));
@@ -205,7 +205,7 @@ fn avr(firmware: &Firmware) -> Vectors {
         }
     }
     // The first free byte, in the data space; what is in use begins above it.
-    let stack = firmware.symbol("__stack").ok().map(|symbol| DATA | symbol.address & 0xffff);
+    let stack = firmware.symbol_if_any("__stack").map(|symbol| DATA | symbol.address & 0xffff);
     let stack = stack.map(|stack| stack + 1);
     Vectors { stack, entries }
 }
@@ -217,7 +217,7 @@ pub(super) fn threads(firmware: &Firmware, graph: &Graph, resolved: &Resolved) -
     let makers: BTreeMap<u32, (&Creation, Option<u32>)> = CREATIONS
         .iter()
         .filter_map(|creation| {
-            let address = firmware.symbol(creation.name).ok()?.address;
+            let address = firmware.symbol_if_any(creation.name)?.address;
             let bytes = |name| {
                 let types = firmware.types();
                 types.bytes(types.named(name).ok()?)
@@ -259,7 +259,7 @@ pub(super) fn threads(firmware: &Firmware, graph: &Graph, resolved: &Resolved) -
 
 /// What handlers have threads run on their own stacks.
 pub(super) fn after_handlers(firmware: &Firmware) -> impl Iterator<Item = u32> {
-    AFTER_HANDLERS.iter().filter_map(|name| Some(firmware.symbol(name).ok()?.address & !1))
+    AFTER_HANDLERS.iter().filter_map(|name| Some(firmware.symbol_if_any(name)?.address & !1))
 }
 
 type Made = (u32, Option<(u32, String)>);

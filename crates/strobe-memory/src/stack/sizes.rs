@@ -52,7 +52,7 @@ pub(super) fn main_stack(firmware: &Firmware, top: u32) -> Option<Size> {
     if let Some(around) = firmware.data_symbol_at(top.checked_sub(1)?) {
         return size(top - around.address, format!("variable {}", around.name));
     }
-    let value = |name: &&str| Some((firmware.symbol(name).ok()?.address, name.to_string()));
+    let value = |name: &&str| Some((firmware.symbol_if_any(name)?.address, name.to_string()));
     if let Some((bytes, name)) = SIZES.iter().find_map(value).filter(|(bytes, _)| *bytes < top) {
         return size(bytes, format!("symbol {name}"));
     }

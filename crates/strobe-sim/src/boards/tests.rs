@@ -193,6 +193,12 @@ fn the_generic_boards_run_images_linked_at_zero() {
         let mut bus = Board::builtin(name).unwrap().build().unwrap();
         bus.load(0, &[1, 2, 3, 4]).unwrap();
         assert_eq!(bus.peek(0, Size::Word), Some(0x0403_0201));
+        // Whole words alone, through aliases as well, and none beyond the memory.
+        assert_eq!(bus.peek_words(0..7).collect::<Vec<_>>(), [0x0403_0201]);
+        let end = bus.flash.base + bus.flash.data.len() as u32;
+        assert_eq!(bus.peek_words(end - 4..end + 8).count(), 1);
+        assert_eq!(bus.peek_words(end..u32::MAX).count(), 0);
+        assert_eq!(bus.peek_words(8..0).count(), 0);
         assert!(bus.flash_interface.timing.is_zero());
         bus.write(0x2000_0000, Size::Word, 5).unwrap();
     }

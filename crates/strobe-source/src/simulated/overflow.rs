@@ -34,7 +34,7 @@ pub(super) fn floors(firmware: &Firmware, bus: &Bus, sp: u32) -> Vec<Floor> {
     let below = |at: &u32| (memory.base + 1..=sp.saturating_sub(LEAST_STACK)).contains(at);
     let symbols = firmware.data_symbols();
     let variables = symbols.iter().map(|s| s.address.saturating_add(s.size));
-    let marks = DATA_ENDS.iter().filter_map(|name| Some(firmware.symbol(name).ok()?.address));
+    let marks = DATA_ENDS.iter().filter_map(|name| Some(firmware.symbol_if_any(name)?.address));
     let data = variables.chain(marks).filter(below).max().map(Floor::At);
     // A static variable of a function has a number behind its name; `end` by itself is the
     // linker's.
@@ -88,7 +88,7 @@ fn end(firmware: &Firmware, overflow: &Overflow) -> String {
         Floor::Pointer(_) => return "the heap ends".to_owned(),
         Floor::At(at) => at,
     };
-    let is_there = |name: &&&str| firmware.symbol(name).is_ok_and(|s| s.address == at);
+    let is_there = |name: &&&str| firmware.symbol_if_any(name).is_some_and(|s| s.address == at);
     let below = firmware.data_symbol_at(at.wrapping_sub(1));
     match (below, DATA_ENDS.iter().find(is_there)) {
         // A heap, with this stack's block in it.

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use strobe_analyse::paint;
 use strobe_model::StackMark;
 use strobe_sim::bus::Bus;
-use strobe_sim::device::Size;
 use strobe_sim::observe::calls::{CallTree, Node, NodeKind};
 use strobe_sim::observe::deepest::{Deepest, HANDLERS};
 use strobe_symbols::Firmware;
@@ -47,22 +46,29 @@ pub struct StackUse {
     pub overflow: Option<String>,
 }
 
-/// The deepest that the stack of a thread was, by its number.
+/// The deepest that the stack of a thread was, by its number, with what is left of its paint.
 pub(super) fn mark(firmware: &Firmware, run: &drive::Run, number: usize) -> Option<StackMark> {
+    let mark = deepest(firmware, run, number)?;
+    let (threads, bus) = (&run.machine.observer().1.0.threads, run.machine.bus());
+    // The memory of one that has ended is somebody else's.
+    let floor = mark.floor.filter(|_| threads.is_there(number, bus));
+    let top = mark.low.saturating_add(u32::try_from(mark.bytes).unwrap_or(u32::MAX));
+    Some(StackMark { painted: floor.and_then(|floor| painted(bus, floor, top)), ..mark })
+}
+
+/// The same without looking for paint, which reads all of the stack.
+fn deepest(firmware: &Firmware, run: &drive::Run, number: usize) -> Option<StackMark> {
     let calls = &run.machine.observer().1.0;
     let deepest = calls.marks.as_ref()?.of(number)?;
     let thread = calls.threads.all().get(number)?;
     let bus = run.machine.bus();
-    let (floor, top) = (calls.threads.floor(number, bus), deepest.top.max(thread.top));
+    let top = deepest.top.max(thread.top);
     Some(StackMark {
         bytes: u64::from(top.saturating_sub(deepest.sp)),
         low: deepest.sp,
-        floor,
+        floor: calls.threads.floor(number, bus),
         shares: calls.threads.shares_its_memory(number, bus),
-        // The memory of one that has ended is somebody else's.
-        painted: floor
-            .filter(|_| calls.threads.is_there(number, bus))
-            .and_then(|floor| painted(bus, floor, top)),
+        painted: None,
         chain: chain(firmware, deepest),
         at: moment(bus, deepest.cycle),
     })
@@ -72,8 +78,7 @@ pub(super) fn mark(firmware: &Firmware, run: &drive::Run, number: usize) -> Opti
 /// no more.
 fn painted(bus: &Bus, floor: u32, top: u32) -> Option<u64> {
     let floor = floor.checked_next_multiple_of(4)?;
-    let words = (floor..top).step_by(4).map_while(|at| bus.peek(at, Size::Word));
-    let unused = u32::try_from(paint::of_stack(words)?.unused * 4).ok()?;
+    let unused = u32::try_from(paint::of_stack(bus.peek_words(floor..top))?.unused * 4).ok()?;
     Some(top.checked_sub(floor.checked_add(unused)?)?.into())
 }
 
@@ -102,7 +107,7 @@ pub(super) fn used(firmware: &Firmware, run: &drive::Run) -> Vec<StackUse> {
     let overflowed: Vec<_> = calls.overflows.iter().zip(overflows).collect();
     let mut out = Vec::new();
     for (number, name) in thread_names.iter().enumerate() {
-        let Some(mark) = mark(firmware, run, number) else { continue };
+        let Some(mark) = deepest(firmware, run, number) else { continue };
         let overflow = overflowed.iter().find(|(overflow, _)| overflow.thread == number);
         out.push(StackUse {
             name: if number == 0 { "main".to_owned() } else { name.clone() },

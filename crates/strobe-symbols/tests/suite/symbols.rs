@@ -99,6 +99,20 @@ fn local_functions_of_one_name_are_ambiguous() {
     assert_ne!(firmware.frames(first).frames[0].file, firmware.frames(second).frames[0].file);
 }
 
+/// What a firmware may have or not is looked up without reasons, with the same result.
+#[test]
+fn a_name_that_may_be_missing_is_found_where_it_is_the_only_one() {
+    let workshop = Workshop::new();
+    let firmware = parse(&workshop.gcc("a.elf", &["-g", "-O0"]));
+    let mut names: Vec<&str> = firmware.functions().iter().map(|f| f.name.as_str()).collect();
+    names.extend(["run", "Blink::run", "hidden", "Reset_Handler", "local", "checksun", ""]);
+    for name in names {
+        assert_eq!(firmware.symbol_if_any(name), firmware.symbol(name).ok(), "{name}");
+    }
+    assert!(firmware.symbol_if_any("Blink::run").is_some());
+    assert_eq!(firmware.symbol_if_any("local"), None, "eight of them");
+}
+
 #[test]
 fn rust_names_lose_their_hashes() {
     let workshop = Workshop::new();

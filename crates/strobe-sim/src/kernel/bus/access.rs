@@ -61,6 +61,16 @@ impl Bus {
         self.memory_at(address)?.read(address, size)
     }
 
+    /// The words of memory from an address on, as far as one memory has them; for long ranges, where
+    /// [`Bus::peek`] would look for the memory each time.
+    pub fn peek_words(&self, range: Range<u32>) -> impl Iterator<Item = u32> {
+        let start = self.unalias(range.start);
+        let bytes = self.memory_at(start).and_then(|m| m.data.get((start - m.base) as usize..));
+        let wanted = range.end.saturating_sub(range.start) as usize / 4;
+        let (words, _) = bytes.unwrap_or_default().as_chunks::<4>();
+        words.iter().take(wanted).map(|word| u32::from_le_bytes(*word))
+    }
+
     pub(super) fn slot_at(&self, address: u32) -> Option<usize> {
         self.slots.iter().position(|s| address.wrapping_sub(s.base) < s.size)
     }

@@ -117,7 +117,7 @@ pub(in crate::simulated) fn address(firmware: &Firmware, spot: &str) -> Result<u
 fn code(firmware: &Firmware, spot: &str) -> Result<u32, Error> {
     let address = address(firmware, spot)?;
     // A number is what it is: code may have been copied there.
-    let Ok(found) = firmware.symbol(spot) else { return Ok(address) };
+    let Some(found) = firmware.symbol_if_any(spot) else { return Ok(address) };
     let is_code = found.function.is_some() || firmware.has_code_at(found.address);
     match firmware.data_symbol_at(found.address).filter(|_| !is_code) {
         Some(_) => Err(Error::Symbol(format!(

@@ -40,7 +40,7 @@ pub(super) fn choose(firmware: &Firmware) -> Result<Choice, String> {
         };
     }
     let architecture = architecture(firmware);
-    let stack = firmware.symbol("__stack").ok().map(|symbol| DATA | symbol.address & 0xffff);
+    let stack = firmware.symbol_if_any("__stack").map(|symbol| DATA | symbol.address & 0xffff);
     let stack = stack.or_else(|| start_up::stack(firmware));
     let table = start_up::table(firmware);
     let mut fitting: Vec<(bool, &'static str)> = Vec::new();

@@ -332,7 +332,7 @@ fn pool((argument, at): (u8, u32), found: &Found) -> PoolRule {
 }
 
 fn area(firmware: &Firmware, arena: &Arena, heap: usize) -> Area {
-    let address = |name: &Option<String>| Some(firmware.symbol(name.as_ref()?).ok()?.address);
+    let address = |name: &Option<String>| Some(firmware.symbol_if_any(name.as_ref()?)?.address);
     if let Some(name) = &arena.variable {
         let symbol = firmware.data_symbols().iter().find(|s| s.name == *name && s.size > 0);
         return match symbol {

@@ -34,7 +34,7 @@ impl<'a> Names<'a> {
     pub(super) fn is_there(&self, name: &str) -> bool {
         match name.contains('*') {
             true => self.by_name.keys().any(|known| fits(name, known)),
-            false => self.firmware.symbol(name).is_ok() || self.by_name.contains_key(name),
+            false => self.by_name.contains_key(name) || self.firmware.symbol_if_any(name).is_some(),
         }
     }
 
