@@ -355,6 +355,12 @@ impl Firmware {
         })
     }
 
+    /// The file's half-word for an address at run time: a unit of code, of Thumb as of AVR.
+    pub fn half_at(&self, address: u32) -> Option<u16> {
+        let bytes = self.bytes_at(address, 2)?;
+        Some(u16::from_le_bytes([bytes[0], bytes[1]]))
+    }
+
     /// The file's word for an address at run time.
     pub fn word_at(&self, address: u32) -> Option<u32> {
         let bytes = self.bytes_at(address, 4)?;
