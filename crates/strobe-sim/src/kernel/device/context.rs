@@ -318,4 +318,11 @@ impl Context<'_> {
         );
         self.warn_of("data-lost", text);
     }
+
+    /// Counts a byte from the host that found no room in front of the line.
+    pub fn warn_host_ahead(&mut self) {
+        let name = self.name();
+        let text = format!("{name}: the host sends faster than the line carries: bytes were lost");
+        self.warn_of("data-lost", text);
+    }
 }
