@@ -21,7 +21,7 @@ pub struct Settings {
     pub time: Duration,
     /// So many rounds, instead of as many as the answer needs.
     pub rounds: Option<u64>,
-    /// So many rounds at least, however long they take. One says nothing of the spread.
+    /// So many rounds at least, however long they take. One shows nothing of the spread.
     pub least_rounds: usize,
     /// Rounds at the start that do not count; the first one and what is found if not said.
     pub warm_up: Option<usize>,

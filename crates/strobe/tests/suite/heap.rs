@@ -270,7 +270,7 @@ fn heaps_of_measurements_and_archives_are_shown() {
     assert_eq!((code, total(&m, "heap-live-blocks")), (0, 0));
     assert!(m.sections.iter().all(|section| section.id.starts_with("heap")));
     assert!(m.section("heap-sites").is_some() && m.total("cycles").is_none());
-    // The summary of a run without it says how to get it.
+    // The summary of a run without it shows how to get it.
     let ran = strobe(&["run", &strings, "--until", "exit", "-o", &plain]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let ran = strobe(&["report", &plain]);

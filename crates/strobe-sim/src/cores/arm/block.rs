@@ -205,7 +205,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Tells where functions begin; blocks do not run across such an address.
+    /// States where functions begin; blocks do not run across such an address.
     pub(crate) fn set_entries(&mut self, mut entries: Vec<u32>) {
         entries.sort_unstable();
         entries.dedup();

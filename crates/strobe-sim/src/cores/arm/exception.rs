@@ -451,7 +451,7 @@ impl<O: Observer> Machine<O> {
         }
     }
 
-    /// Tells where the stack pointer is, after the instruction at `pc` or an exception there.
+    /// Reports where the stack pointer is, after the instruction at `pc` or an exception there.
     #[cold]
     pub(super) fn report_stack(&mut self, pc: u32, motion: Motion) {
         let stack = if self.cpu.uses_psp() { Stack::Process } else { Stack::Main };

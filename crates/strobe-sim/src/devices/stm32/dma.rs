@@ -120,7 +120,7 @@ impl Request {
 }
 
 impl Request {
-    /// Tells the source, if it is asking, that it has been served.
+    /// Shows the source, if it is asking, that it has been served.
     pub(super) fn acknowledge(&self, cx: &mut Context) {
         if self.is_high(cx) {
             let level = cx.level(self.acknowledge);

@@ -54,7 +54,7 @@ impl Context<'_> {
         self.bus.set_irq(self.id, line, level);
     }
 
-    /// Says that what asks for an interrupt happened `times` times more, although the line was
+    /// Reports that what asks for an interrupt happened `times` times more, although the line was
     /// asserted for it: these requests are lost.
     pub fn lose_requests(&mut self, line: usize, times: u64) {
         if times > 0 {
