@@ -6,7 +6,7 @@
 use super::part::{Picture, Shown};
 use super::{DeviceId, Direction, ResetCause, SerialFrame, Size};
 use crate::kernel::bus::{Bus, Slave};
-use crate::kernel::clock::{ClockChange, Clocks, Gate};
+use crate::kernel::clock::{Clocks, Gate};
 use crate::kernel::flash::FlashCaches;
 use crate::kernel::memory::BusFault;
 use crate::kernel::signal::SignalId;
@@ -108,11 +108,6 @@ impl Context<'_> {
     /// The clock tree.
     pub fn clocks(&self) -> &Clocks {
         &self.bus.clocks
-    }
-
-    /// Every change of the core clock so far.
-    pub fn clock_history(&self) -> &[ClockChange] {
-        self.bus.clocks.history()
     }
 
     /// For a clock controller: changes the clock tree, then notifies all devices.
