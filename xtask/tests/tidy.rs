@@ -192,7 +192,7 @@ fn references_to_other_layers_are_seen() {
 }
 
 #[test]
-fn every_file_says_first_why_it_exists() {
+fn every_file_states_first_why_it_exists() {
     let mut files = rust_files(&root().join("crates"));
     files.extend(rust_files(&root().join("xtask")));
     assert!(files.len() > 50, "hardly any files under {}", root().display());

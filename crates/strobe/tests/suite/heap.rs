@@ -150,7 +150,7 @@ fn an_avr_has_a_heap_too() {
 }
 
 #[test]
-fn firmware_without_an_allocator_is_told_what_to_name() {
+fn firmware_without_an_allocator_is_refused_with_what_to_name() {
     let ran = strobe(&["heap", &prebuilt("blink")]);
     assert_eq!(ran.code, 65);
     for word in ["malloc", "pvPortMalloc", "--allocators"] {
