@@ -34,7 +34,7 @@ struct Document {
     about: String,
 }
 
-/// What a founding document says, and what became of it.
+/// What a founding document states, and what became of it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Claim {
@@ -81,7 +81,7 @@ impl Verdict {
     }
 }
 
-/// What an experiment says of itself.
+/// What an experiment states of itself.
 #[derive(Debug, Deserialize)]
 struct Experiment {
     question: String,

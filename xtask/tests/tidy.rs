@@ -192,7 +192,7 @@ fn references_to_other_layers_are_seen() {
 }
 
 #[test]
-fn every_file_says_first_why_it_exists() {
+fn every_file_states_first_why_it_exists() {
     let mut files = rust_files(&root().join("crates"));
     files.extend(rust_files(&root().join("xtask")));
     assert!(files.len() > 50, "hardly any files under {}", root().display());
@@ -421,7 +421,9 @@ fn paths_that_leave_the_repository_are_seen() {
 /// `scripts/fuzz` reads there how each target is run, on one line or wrapped.
 #[test]
 fn fuzz_targets_state_how_they_are_run() {
-    for path in entries(&root().join("fuzz/fuzz_targets")) {
+    let targets = entries(&root().join("fuzz/fuzz_targets"));
+    assert!(targets.len() > 10, "hardly any targets: {targets:?}");
+    for path in targets {
         let text = read(&path);
         let words = text.lines().filter_map(|line| line.strip_prefix("//! "));
         let words = words.collect::<Vec<_>>().join(" ");

@@ -11,6 +11,7 @@ mod code;
 mod difference;
 mod distributions;
 mod explain;
+mod found;
 mod functions;
 mod groups;
 mod instructions;
@@ -106,7 +107,7 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
         others.extend(shares::push(&mut compared, [a, b], bands));
         others.extend(differing);
     } else {
-        let is_same = |row: &functions::Row| row.difference() == 0;
+        let is_same = |row: &found::Row| row.difference() == 0;
         let nothing = others.is_empty() && found.iter().all(|found| found.rows.iter().all(is_same));
         others.extend(memory(a, b, if nothing { 1.0 } else { WORTH_NAMING }));
     }

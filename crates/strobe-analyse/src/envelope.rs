@@ -137,7 +137,7 @@ fn enclosed(value: Option<Number>, trust: &Trust, others: [(Number, Number); 2])
     let value = value?;
     let (low, high) = hull(value, others);
     match trust {
-        // Nothing says that a model has a part in it.
+        // Nothing shows that a model has a part in it.
         Trust::Exact if low == high => None,
         Trust::Exact => Some(Trust::Modelled { low, high, why: None }),
         Trust::Modelled { why, .. } => Some(Trust::Modelled { low, high, why: why.clone() }),

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::bench::Settings;
 use crate::samples::{Answer, Sample};
+use crate::settings::Settings;
 
 /// An answer beyond this is not looked at any further.
 const ANSWER: u64 = 1 << 30;

@@ -7,9 +7,9 @@ use strobe_analyse::statistics::{Paired, sequential};
 
 pub use strobe_analyse::statistics::sequential::Verdict;
 
-use crate::bench::Settings;
 use crate::host::Event;
 use crate::samples::{Metric, Round, Sample, Variant};
+use crate::settings::Settings;
 
 /// What can be said of variants.
 #[derive(Debug, Clone, PartialEq)]

@@ -25,3 +25,4 @@ mod pictures;
 pub mod placeholders;
 pub mod profile;
 pub mod samples;
+mod settings;

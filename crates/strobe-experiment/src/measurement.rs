@@ -6,13 +6,13 @@ use strobe_model::measurement::{
     Quantity, Section, Severity, Spread, Subject, Table, Trust, Unit, Window,
 };
 
-use crate::bench::Settings;
 use crate::counts;
 use crate::events;
 use crate::host::Counted;
 use crate::judge::{Comparison, Judgement, judge, words};
 use crate::pictures;
 use crate::samples::{Metric, Round, Variant};
+use crate::settings::Settings;
 
 /// What a measurement is made of.
 pub struct Parts<'a> {

@@ -6,10 +6,10 @@ use strobe_model::measurement::{
     Content, Distribution, Distributions, Section, Spread, Text, TimelineBuilder, TrackKind, Unit,
 };
 
-use crate::bench::LATENESS;
 use crate::judge::Judgement;
 use crate::measurement::{Parts, section, values as counted};
 use crate::samples::{Metric, Sample, Variant};
+use crate::settings::LATENESS;
 
 /// Columns of the picture.
 const WIDTH: usize = 60;

@@ -77,13 +77,7 @@ fn by_function(
     }
     let unit = if id == "samples" { Unit::SAMPLES } else { Unit::COUNT };
     Profile {
-        measures: vec![Measure {
-            id: id.to_owned(),
-            title: title.to_owned(),
-            unit,
-            kind,
-            part: None,
-        }],
+        measures: vec![Measure::new(id, title, unit, kind)],
         functions: Functions {
             name: names,
             address: vec![None; n],

@@ -1,7 +1,9 @@
 //! What Stroboscope measures, as plain values.
 //!
-//! Every instrument (simulated board, trace pin, capture file) ends in a [`Record`], and every
-//! view, export and comparison starts from one. The types here know no file, probe, clock or
+//! Every instrument (simulated board, trace pin, capture file) ends in a
+//! [`Measurement`](measurement::Measurement), and every view, export and comparison starts from
+//! one. What instruments collect until then are types of their own: a [`Record`] of code that ran,
+//! [`EventsReport`], [`PinsReport`] and others. None of them knows a file, probe, clock or
 //! terminal.
 
 pub mod against;

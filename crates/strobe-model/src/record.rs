@@ -1,8 +1,7 @@
-//! The record: one measurement with everything needed to read, check and compare it.
+//! The record: what a simulated board, a trace pin or a list of samples shows of code that ran.
 //!
-//! Whatever the instrument, a measurement ends here; every view, export and comparison starts here.
-//! A record knows no host path, date or machine: the same firmware and settings give the same
-//! bytes.
+//! A measurement is made of it. A record knows no host path, date or machine: the same firmware and
+//! settings give the same bytes. Earlier versions wrote it as JSON, which is still read.
 
 use std::collections::BTreeMap;
 

@@ -24,7 +24,7 @@ mod timed;
 
 use std::io::{self, Write};
 
-use strobe_model::measurement::{Content, Measurement, Profile, Timeline};
+use strobe_model::measurement::{Content, Measurement, Profile, Section, Timeline};
 
 pub use error::ExportError;
 
@@ -99,6 +99,22 @@ pub struct Choice {
     pub by_place: bool,
 }
 
+impl Choice {
+    /// The section that was chosen, or all of them.
+    fn sections<'a>(&self, of: &'a Measurement) -> impl Iterator<Item = &'a Section> {
+        let chosen = self.section.as_deref();
+        of.sections.iter().filter(move |section| chosen.is_none_or(|id| id == section.id))
+    }
+
+    /// Refuses a section that the measurement does not have.
+    fn check(&self, of: &Measurement) -> Result<(), ExportError> {
+        match self.section.as_deref().filter(|id| of.section(id).is_none()) {
+            Some(id) => Err(ExportError::no_section(id, of)),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Where files go.
 pub trait Output {
     /// A file; of formats with one only, its name is empty.
@@ -152,11 +168,8 @@ fn find<'a>(
     choice: &Choice,
     about: About,
 ) -> Result<Found<'a>, ExportError> {
-    let wanted = |id: &str| choice.section.as_deref().is_none_or(|wanted| wanted == id);
-    if let Some(id) = choice.section.as_deref().filter(|id| measurement.section(id).is_none()) {
-        return Err(ExportError::no_section(id, measurement));
-    }
-    let sections = || measurement.sections.iter().filter(|section| wanted(&section.id));
+    choice.check(measurement)?;
+    let sections = || choice.sections(measurement);
     let profile = sections().find_map(|section| match &section.content {
         Content::Profile(profile) if about.takes.profile() => Some(Found::Profile(profile)),
         _ => None,

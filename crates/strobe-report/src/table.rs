@@ -96,7 +96,7 @@ impl Table {
         self
     }
 
-    /// The column just added goes where another of that number goes: a figure of one side says
+    /// The column just added goes where another of that number goes: a figure of one side shows
     /// nothing without the other side's.
     pub(crate) fn paired(mut self, pair: usize) -> Self {
         if let Some(column) = self.columns.last_mut() {

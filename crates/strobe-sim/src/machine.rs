@@ -220,13 +220,13 @@ impl<O: Observer> Machine<O> {
         either!(self, m => m.interpret());
     }
 
-    /// Tells the observer, from here on, what counts belong to which thread or handler
+    /// Reports to the observer, from here on, which thread or handler counts belong to
     /// ([`Observer::belongs_to`]).
     pub fn distinguish(&mut self) {
         either!(self, m => m.distinguish());
     }
 
-    /// Tells where functions begin, so that changes of function are seen exactly.
+    /// States where functions begin, so that changes of function are seen exactly.
     pub fn set_function_entries(&mut self, entries: Vec<u32>) {
         either!(self, m => m.set_function_entries(entries));
     }

@@ -1,8 +1,14 @@
 //! Where measurements come from: each source runs or reads something and ends in a
-//! [`Record`](strobe_model::Record).
+//! [`Measurement`](strobe_model::measurement::Measurement).
 //!
-//! There are the simulated board, the trace pin, and archives of what others recorded, which end in
-//! reports of their own. Sources know nothing of reports.
+//! - `simulated` runs firmware on a simulated board: profiles, pins, heap, benchmarks, rigs.
+//! - `cycles` works out what each instruction of a function takes.
+//! - [`trace`] plans what a trace pin carries, opens links to one, and programs firmware.
+//! - [`traced`] adds up what a trace pin or the firmware's kit has sent.
+//! - [`archive`] gives meaning to events and samples that others recorded.
+//! - [`defmt`], [`serial`] and [`network`] are the host's ends of messages, ports and cables.
+//!
+//! The first two are there with the feature `simulator`. No source knows views or exports.
 
 pub mod archive;
 mod attach;

@@ -59,8 +59,7 @@ impl Values<'_> {
     }
 
     fn half(&self, at: u32) -> Option<u32> {
-        let bytes = self.firmware.bytes_at(at, 2)?;
-        Some(u32::from(u16::from_le_bytes([bytes[0], bytes[1]])))
+        self.firmware.half_at(at).map(u32::from)
     }
 
     fn get(&self, register: u32) -> Option<u32> {

@@ -24,10 +24,10 @@ impl Firmware {
             let mut scan = Scan { firmware: self, turn: 0, parts: [None; 16] };
             let mut at = piece.start as u32;
             while u64::from(at) + 2 <= piece.end && all.len() < MOST_CONSTANTS {
-                let Some(first) = self.half(at) else { break };
+                let Some(first) = self.half_at(at).map(u32::from) else { break };
                 let wide = first >> 11 >= 0b11101;
-                let second = if wide { self.half(at.wrapping_add(2)) } else { Some(0) };
-                let Some(second) = second else { break };
+                let second = if wide { self.half_at(at.wrapping_add(2)) } else { Some(0) };
+                let Some(second) = second.map(u32::from) else { break };
                 let found =
                     if wide { scan.wide(at, first, second) } else { scan.narrow(at, first) };
                 if let Some(value) = found {
@@ -50,11 +50,6 @@ impl Firmware {
             let word = |word: &[u8]| u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
             data.chunks_exact(4).map(word)
         })
-    }
-
-    fn half(&self, at: u32) -> Option<u32> {
-        let bytes = self.bytes_at(at, 2)?;
-        Some(u32::from(u16::from_le_bytes([bytes[0], bytes[1]])))
     }
 }
 

@@ -237,7 +237,7 @@ mod tests {
 
     /// What GCC and LLVM write for common prologues.
     #[test]
-    fn prologues() {
+    fn unwinding_undoes_what_prologues_pushed() {
         // push {r4, lr}: pop {r4, lr}
         let (done, r) = followed(&[0xa8, 0xb0, 0xb0]);
         assert_eq!(done, Ok(()));

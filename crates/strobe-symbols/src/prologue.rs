@@ -31,10 +31,7 @@ pub(crate) fn frame(firmware: &Firmware, start: u32, pc: u32) -> Option<Frame> {
     if pc.checked_sub(start)? > LONGEST {
         return None;
     }
-    let half = |at: u32| {
-        let bytes = firmware.bytes_at(at, 2)?;
-        Some(u32::from(u16::from_le_bytes([bytes[0], bytes[1]])))
-    };
+    let half = |at: u32| firmware.half_at(at).map(u32::from);
     let (mut frame, mut body) = (Frame::default(), Frame::default());
     let mut at = start;
     while at < pc {
@@ -79,9 +76,8 @@ pub(crate) fn switches_stack(firmware: &Firmware, start: u32, pc: u32) -> bool {
 
 /// The function that the BL before a return address calls (ARMv7-M manual, A7.7.18).
 pub(crate) fn called(firmware: &Firmware, back: u32) -> Option<u32> {
-    let bytes = firmware.bytes_at(back.wrapping_sub(4), 4)?;
-    let first = u32::from(u16::from_le_bytes([bytes[0], bytes[1]]));
-    let second = u32::from(u16::from_le_bytes([bytes[2], bytes[3]]));
+    let half = |before: u32| firmware.half_at(back.wrapping_sub(before)).map(u32::from);
+    let (first, second) = (half(4)?, half(2)?);
     if first & 0xf800 != 0xf000 || second & 0xd000 != 0xd000 {
         return None;
     }

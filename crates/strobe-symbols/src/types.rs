@@ -203,11 +203,6 @@ impl Types<'_> {
         self.variables.is_empty() && self.structures.is_empty()
     }
 
-    /// Whether a variable of that name has an address.
-    pub fn has_variable(&self, name: &str) -> bool {
-        self.variables.contains_key(name)
-    }
-
     /// The value of an enumeration's constant.
     pub fn enumerator(&self, name: &str) -> Option<i64> {
         self.enumerators.get(name).copied()

@@ -350,10 +350,7 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
         if self.firmware.code_kind(call) != Some(CodeKind::Thumb) && !self.is_function(pc) {
             return Err(UnwindEnd::OutsideCode { pc });
         }
-        let half = |back: u32| {
-            let bytes = self.firmware.bytes_at(pc.wrapping_sub(back), 2)?;
-            Some(u16::from_le_bytes([bytes[0], bytes[1]]))
-        };
+        let half = |back: u32| self.firmware.half_at(pc.wrapping_sub(back));
         // BL is two halfwords, BLX one (ARMv7-M manual, A7.7.18 and A7.7.19).
         let is_bl = half(4).is_some_and(|first| first & 0xf800 == 0xf000)
             && half(2).is_some_and(|second| second & 0xd000 == 0xd000);

@@ -72,7 +72,7 @@ pub struct Args {
     /// What events of other names mean: a table as strobe's own, whose entries go before those.
     #[arg(long, value_name = "FILE")]
     meanings: Option<PathBuf>,
-    /// Input format (default: detect).
+    /// Input format [default: detect].
     #[arg(long = "as", value_enum, value_name = "KIND")]
     kind: Option<Kind>,
     #[command(flatten)]

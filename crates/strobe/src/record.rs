@@ -67,7 +67,7 @@ pub struct Args {
     /// after 5 s without a first byte, and waits for any later one.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     silence: Option<Duration>,
-    /// Say nothing while recording.
+    /// Show nothing while recording.
     #[arg(long, short)]
     quiet: bool,
     #[command(flatten)]

@@ -145,14 +145,21 @@ fn profile(args: &Args) -> anyhow::Result<ExitCode> {
 /// What a file is.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Kind {
+    /// A recording made by `strobe record`.
     Recording,
+    /// The bytes of a trace pin.
     Swo,
+    /// Frames of the kit for the target alone, as a serial port brought them.
     Kit,
+    /// A logic analyser's capture of the pin.
     Capture,
+    /// A trace in Common Trace Format: its directory, or one stream beside its metadata.
     Ctf,
+    /// Packets of a trace pin as JSON, of micro-ROS' tools of 2019.
     Samples,
+    /// The text of their traced allocator, or the call tree that they made of it.
     Allocations,
-    /// A profile of another profiler: SBCL's sb-sprof, calls with a compiler's notes
+    /// A profile of another profiler: SBCL's sb-sprof, calls with a compiler's notes.
     Profile,
 }
 

@@ -45,7 +45,7 @@ pub struct Args {
     #[arg(long)]
     run: bool,
     /// A copy of a board's memory, as raw bytes from this address on (OpenOCD's `dump_image`, gdb's
-    /// `dump binary memory`): show how far painted stacks were used (repeatable).
+    /// `dump binary memory`): show how far painted stacks were used. May be given several times.
     #[arg(long, value_name = "ADDRESS=FILE", value_parser = copied)]
     ram: Vec<(u32, PathBuf)>,
     #[command(flatten)]

@@ -3,7 +3,7 @@
 
 use strobe_model::measurement::{Finding, Measurement, Severity};
 
-use super::functions::{Found, Row};
+use super::found::{Found, Row};
 use super::words::{grouped, real, some};
 
 /// The part of what both sides take that is called alike many times as often.

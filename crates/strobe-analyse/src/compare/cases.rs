@@ -408,7 +408,7 @@ fn samples_that_may_be_chance_are_not_called_a_difference() {
 }
 
 #[test]
-fn sets_of_runs_tell_luck_from_a_difference() {
+fn sets_of_runs_separate_luck_from_a_difference() {
     let with = |filter: i64, sum: i64| {
         let mut all = program();
         (all[1].cycles[0], all[2].cycles[0]) = (filter, sum);

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use strobe_model::measurement::{Cell, Content, Measure, Measurement};
+use strobe_model::measurement::{Cell, Content, Measure, Measurement, Trust};
 
 use super::difference::Figure;
-use super::functions::{Found, Row, estimate};
+use super::found::{Found, Row};
 use super::groups::Side;
 use super::words;
 use crate::statistics::counts::{self, Shares};
@@ -89,7 +89,8 @@ pub(super) fn share_cell(row: &Row, found: &Found) -> Cell {
     let (low, high) = shares.interval(found.inflation.unwrap_or(1.0));
     let n = shares.n[0].saturating_add(shares.n[1]);
     let value = shares.difference() * 100.0;
-    let trust = estimate(n, (low * 100.0).min(value), (high * 100.0).max(value));
+    let (low, high) = ((low * 100.0).min(value), (high * 100.0).max(value));
+    let trust = Trust::Sampled { n, low: low.into(), high: high.into() };
     Cell::Figure { value: Some(value.into()), trust }
 }
 

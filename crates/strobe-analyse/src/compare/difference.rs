@@ -183,6 +183,17 @@ impl Figure {
     }
 }
 
+/// The cells of both and of their difference, which is none where one side has no figure.
+pub(super) fn three(a: Option<Figure>, b: Option<Figure>, one_model: bool) -> [Cell; 3] {
+    let difference = a.as_ref().zip(b.as_ref()).map(|(a, b)| a.more(b, one_model));
+    [a, b, difference].map(|figure| figure.as_ref().map_or(Cell::Empty, Cell::from))
+}
+
+/// The same of figures that both sides have.
+pub(super) fn three_of([a, b]: [Figure; 2], one_model: bool) -> [Cell; 3] {
+    three(Some(a), Some(b), one_model)
+}
+
 /// The least and the most.
 fn ends_of([first, rest @ ..]: [Number; 3]) -> (Number, Number) {
     rest.into_iter().fold((first, first), |(low, high), at| {

@@ -5,7 +5,7 @@ use strobe_model::measurement::{
     Trust, Unit,
 };
 
-use super::difference::Figure;
+use super::difference::{Figure, three};
 use super::tables::ratio;
 use super::{WORTH_NAMING, free, kebab, words};
 
@@ -98,8 +98,8 @@ fn empty(unit: &Unit) -> Table {
 fn row(a: &Distribution, b: &Distribution) -> [Cell; 9] {
     let mean = |d: &Distribution| figure(d, |spread| spread.mean().map(Number::from));
     let max = |d: &Distribution| figure(d, |spread| spread.max().map(Number::from));
-    let [mean_a, mean_b, mean_difference] = three(mean(a), mean(b));
-    let [max_a, max_b, max_difference] = three(max(a), max(b));
+    let [mean_a, mean_b, mean_difference] = three(mean(a), mean(b), false);
+    let [max_a, max_b, max_difference] = three(max(a), max(b), false);
     [
         a.name.as_str().into(),
         a.spread.count().into(),
@@ -111,11 +111,6 @@ fn row(a: &Distribution, b: &Distribution) -> [Cell; 9] {
         max_b,
         max_difference,
     ]
-}
-
-fn three(a: Option<Figure>, b: Option<Figure>) -> [Cell; 3] {
-    let difference = a.as_ref().zip(b.as_ref()).map(|(a, b)| a.to(b));
-    [a, b, difference].map(|figure| figure.as_ref().map_or(Cell::Empty, Cell::from))
 }
 
 /// A figure of a distribution with the bounds that follow from those of its values.

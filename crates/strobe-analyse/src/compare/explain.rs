@@ -3,7 +3,7 @@
 
 use strobe_model::measurement::{Cell, Column, Content, Measure, Measurement, Part, Table};
 
-use super::functions::{Found, Row};
+use super::found::{Found, Row};
 use super::groups::{Group, Side, base};
 use super::matching::{How, Match};
 use super::origins;

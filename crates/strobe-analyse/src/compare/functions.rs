@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use strobe_model::measurement::{
-    Cell, Column, Content, Kind, Measure, Measurement, Profile, Table, Trust, Unit,
+    Cell, Column, Content, Kind, Measure, Measurement, Profile, Table, Unit,
 };
 
 use super::certain::{self, Certain};
-use super::difference::Figure;
+use super::difference::{Figure, three_of};
+use super::found::{Found, Row, nameless};
 use super::groups::{Group, NOWHERE, Side};
 use super::matching::{How, Marks, Match, matches};
 use super::sum::Sum;
@@ -18,51 +19,6 @@ use crate::bands::{self, Band};
 /// The part of a function's sequences of instructions that another one in another file has as well
 /// if it is the same.
 const IN_COMMON: f64 = 0.3;
-
-/// What was found out about the functions of two profiles.
-pub(super) struct Found {
-    pub(super) unit: Unit,
-    pub(super) rows: Vec<Row>,
-    /// All of the measure on each side, and what of it is idle.
-    pub(super) all: [i64; 2],
-    pub(super) idle: [i64; 2],
-    pub(super) sampled: bool,
-    /// Runs of each side; several say how they vary.
-    pub(super) runs: [usize; 2],
-    /// Functions that each side has, and whether their names are known at all.
-    pub(super) functions: [usize; 2],
-    pub(super) names_known: [bool; 2],
-    /// How much more the samples vary than independent ones, as far as that is known.
-    pub(super) inflation: Option<f64>,
-}
-
-impl Found {
-    pub(super) fn is_set(&self) -> bool {
-        self.runs != [1, 1]
-    }
-}
-
-/// One function in both, or in one.
-pub(super) struct Row {
-    pub(super) name: String,
-    pub(super) matched: Match,
-    pub(super) own: [i64; 2],
-    pub(super) calls: [i64; 2],
-    pub(super) certain: Certain,
-    /// Whether nothing speaks against its being one function: not a name alone that other programs
-    /// have too, as `main`.
-    pub(super) is_one: bool,
-    /// What became of it, if it is not the same function in both: `new`, `renamed from x`.
-    pub(super) state: String,
-    /// Why it differs, as far as the data say.
-    pub(super) why: String,
-}
-
-impl Row {
-    pub(super) fn difference(&self) -> i64 {
-        self.own[1].saturating_sub(self.own[0])
-    }
-}
 
 /// Adds what the measures that both profiles begin with are by function, and all measures that both
 /// have.
@@ -208,17 +164,6 @@ fn find(
     }
 }
 
-/// The sides whose functions have no names.
-pub(super) fn nameless(names_known: [bool; 2], all: [i64; 2]) -> Option<&'static str> {
-    // A side that has nothing lacks no names.
-    match [0, 1].map(|side: usize| names_known[side] || all[side] == 0) {
-        [true, true] => None,
-        [false, true] => Some("a"),
-        [true, false] => Some("b"),
-        [false, false] => Some("both"),
-    }
-}
-
 /// Namesakes get their files.
 fn name_apart(rows: &mut [Row], sides: &[Side; 2]) {
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
@@ -340,24 +285,14 @@ fn calls(sides: &[Side; 2], row: &Row) -> Vec<Cell> {
             likely => Cell::from(likely),
         }
     });
-    let mut cells: Vec<Cell> = three_of(calls).into();
+    let mut cells: Vec<Cell> = three_of(calls, false).into();
     cells.extend(each);
     cells
 }
 
-pub(super) fn three_of([a, b]: [Figure; 2]) -> [Cell; 3] {
-    let difference = a.to(&b);
-    [(&a).into(), (&b).into(), (&difference).into()]
-}
-
-/// The same, where both may rest on one model.
-fn three_by(sides: &[Side; 2], [a, b]: [Figure; 2]) -> [Cell; 3] {
-    three_by_model([a, b], sides[0].one_model)
-}
-
-pub(super) fn three_by_model([a, b]: [Figure; 2], one_model: bool) -> [Cell; 3] {
-    let difference = a.more(&b, one_model);
-    [(&a).into(), (&b).into(), (&difference).into()]
+/// The cells of figures that may rest on one model.
+fn three_by(sides: &[Side; 2], figures: [Figure; 2]) -> [Cell; 3] {
+    three_of(figures, sides[0].one_model)
 }
 
 /// What is idle, and everything: the sum of the rows and of what is idle.
@@ -438,31 +373,4 @@ fn whole(
     parts.for_each(|(part, _)| idle.add(all(&part.id)));
     let banded = sum.whole(idle, band, (of, measure));
     Some(banded.figure(&band.kind(&measure.kind), sum.value))
-}
-
-/// A sentence of what became of functions that are not the same in both; nothing of those that are.
-/// A single one is named, and left out if it is `top`, of which the verdict has all.
-pub(super) fn became(found: &Found, top: Option<&Row>) -> Option<String> {
-    let of = |how: fn(&Row) -> bool, what: &str| {
-        let rows: Vec<&Row> = found.rows.iter().filter(|row| how(row)).collect();
-        match rows.as_slice() {
-            [] => None,
-            [row] if top.is_some_and(|top| std::ptr::eq(*row, top)) => None,
-            [row] => Some(format!("{} {}", row.name, row.state)),
-            _ => Some(format!("{} {what}", words::grouped(rows.len() as i64))),
-        }
-    };
-    let parts = [
-        of(|row| row.matched.how == How::Alone && row.matched.a.is_none(), "new"),
-        of(|row| row.matched.how == How::Alone && row.matched.b.is_none(), "gone"),
-        of(|row| matches!(row.matched.how, How::Alike(_)), "renamed"),
-        of(|row| row.matched.how == How::Moved, "moved to other files"),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-/// The trust of a share's difference.
-pub(super) fn estimate(n: u64, low: f64, high: f64) -> Trust {
-    Trust::Sampled { n, low: low.into(), high: high.into() }
 }

@@ -7,7 +7,7 @@ use strobe_model::measurement::{
 };
 
 use super::difference::Figure;
-use super::functions::{Found, Row};
+use super::found::{Found, Row};
 use super::groups::{Group, Instruction, Side};
 
 /// Functions that are shown by instruction.

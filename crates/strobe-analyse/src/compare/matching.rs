@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn twins_without_neighbours_are_not_told_apart() {
+    fn twins_without_neighbours_are_not_distinguished() {
         let a = [group("one", None, CODE), group("two", None, CODE)];
         let b = [group("three", None, CODE)];
         assert_eq!(matched(&a, &b), []);

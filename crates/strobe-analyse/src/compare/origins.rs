@@ -1,7 +1,7 @@
 //! Causes that lie in how a program was put together: arithmetic of floating-point numbers in
 //! software that one build has and the other has not, and other versions of a library.
 
-use super::functions::Row;
+use super::found::Row;
 use super::groups::Group;
 use super::words::{counted, grouped, some};
 

@@ -6,8 +6,7 @@ use strobe_model::measurement::{
     Cell, Column, Content, Finding, Kind, Measure, Measurement, Profile, Severity, Table,
 };
 
-use super::difference::Figure;
-use super::functions::three_by_model;
+use super::difference::{Figure, three_of};
 use super::lines;
 use super::sum::Sum;
 use crate::attribution::{By, rows};
@@ -109,7 +108,7 @@ fn table(
         let of = |side: &(BTreeMap<String, Sum>, i64, Kind)| -> Figure {
             value(side, name).figure(&side.2, side.1)
         };
-        let [x, y, difference] = three_by_model([of(a), of(b)], one_model);
+        let [x, y, difference] = three_of([of(a), of(b)], one_model);
         table.row([Cell::from(name.as_str()), x, y, difference]);
     }
     (!table.is_empty()).then_some(table)

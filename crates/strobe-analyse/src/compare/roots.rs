@@ -87,7 +87,7 @@ fn roots(a: &BTreeSet<&str>, b: &BTreeSet<&str>) -> Vec<Root> {
         let counts = candidates(&left, &right);
         let most = left.len().max(right.len());
         let fits = counts.into_iter().filter(|(root, n)| is_tree(root, *n, most, &both));
-        // Of two that explain as much, the longer one says less.
+        // Of two that explain as much, the longer one explains less.
         let best = fits.max_by(|(x, n), (y, m)| (n, y.a.len(), y).cmp(&(m, x.a.len(), x)));
         let Some((root, _)) = best else { break };
         let there: BTreeSet<String> = left.iter().filter_map(|file| root.of(file)).collect();

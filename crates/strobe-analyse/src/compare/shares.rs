@@ -7,8 +7,7 @@ use strobe_model::measurement::{
 };
 
 use super::certain::{Certain, RATE};
-use super::difference::Figure;
-use super::functions::three_of;
+use super::difference::{Figure, three_of};
 use super::groups::{NOWHERE, Side};
 use super::matching::matches;
 use super::sum::Sum;
@@ -131,7 +130,7 @@ fn table(sides: &[Side; 2], rows: &[Row]) -> Table {
     ]);
     for row in rows {
         let shares = [0, 1].map(|side| share(row.parts[side], &sides[side]));
-        let [x, y, difference] = three_of(shares);
+        let [x, y, difference] = three_of(shares, false);
         let words = row.certain.words();
         table.row([Cell::from(row.name.as_str()), x, y, difference, words.into()]);
     }

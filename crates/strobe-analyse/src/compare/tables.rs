@@ -6,7 +6,7 @@ use strobe_model::measurement::{
     Cell, CellKind, Column, Content, Finding, Measurement, Section, Severity, Table,
 };
 
-use super::difference::Figure;
+use super::difference::{Figure, three};
 use super::free;
 use crate::naming::placeless;
 
@@ -250,10 +250,4 @@ pub(super) fn ratio((a, b): &(Option<Figure>, Option<Figure>)) -> Option<(f64, S
     // What appears from nothing counts as from one.
     let by = x.max(y) / x.min(y).max(1.0);
     Some((by, format!("{} -> {}", super::words::real(x), super::words::real(y))))
-}
-
-/// Both and the difference; none where one side has none.
-fn three(a: Option<Figure>, b: Option<Figure>, one_model: bool) -> [Cell; 3] {
-    let difference = a.as_ref().zip(b.as_ref()).map(|(a, b)| a.more(b, one_model));
-    [a, b, difference].map(|figure| figure.as_ref().map_or(Cell::Empty, Cell::from))
 }

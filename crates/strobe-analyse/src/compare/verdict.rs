@@ -4,7 +4,7 @@
 use strobe_model::measurement::{Column, Content, Finding, Measurement, Severity, Table, Unit};
 
 use super::certain::Certain;
-use super::functions::{Found, Row, became, nameless};
+use super::found::{Found, Row, became, nameless};
 use super::origins;
 use super::words::{change, counted, from_to, grouped, real, some};
 

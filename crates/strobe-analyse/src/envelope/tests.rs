@@ -28,13 +28,7 @@ fn enclosed(all: [Measurement; 3]) -> Measurement {
 fn profile(cycles: &[(u64, i64)]) -> Measurement {
     let mut out = measurement();
     let mut profile = Profile {
-        measures: vec![Measure {
-            id: "cycles".to_owned(),
-            title: "cycles".to_owned(),
-            unit: Unit::CYCLES,
-            kind: Kind::Exact,
-            part: None,
-        }],
+        measures: vec![Measure::new("cycles", "cycles", Unit::CYCLES, Kind::Exact)],
         ..Profile::default()
     };
     profile.functions.name = vec!["wait".to_owned(), "work".to_owned()];

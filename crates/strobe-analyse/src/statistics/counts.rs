@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_needs_more() {
+    fn shares_that_do_not_differ_need_more_samples() {
         let shares = Shares { k: [50, 60], n: [1000, 1000] };
         assert!(!differs(&shares));
         let times = shares.more(1.0).unwrap();

@@ -1,6 +1,8 @@
-//! Two unpaired groups of samples: whether one tends to be larger, and how often.
+//! Two unpaired groups of samples: whether one tends to be larger, and how often. This is how most
+//! tools compare, one group after the other; no command here does, and tests of those that measure
+//! in pairs have it as their control.
 
-use super::{Interval, Random, normal, of_sorted};
+use super::normal;
 
 /// Two groups by ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,20 +79,6 @@ fn approximate(n: f64, m: f64, u: f64, ties: &[usize]) -> f64 {
     (2.0 * normal::cumulative(-z)).min(1.0)
 }
 
-/// The 95 % interval of the superiority, by bootstrap (percentiles of 2000 resamples).
-pub fn superiority_interval(first: &[f64], second: &[f64], seed: u64) -> Option<Interval> {
-    mann_whitney(first, second)?;
-    let mut random = Random::new(seed);
-    let mut drawn = |from: &[f64]| -> Vec<f64> {
-        from.iter().filter_map(|_| from.get(random.below(from.len())).copied()).collect()
-    };
-    let whole = (first.len() * second.len()) as f64;
-    let mut shares: Vec<f64> =
-        (0..2000).map(|_| larger(&drawn(first), &drawn(second)) / whole).collect();
-    shares.sort_by(f64::total_cmp);
-    Some(Interval { low: of_sorted(&shares, 0.025)?, high: of_sorted(&shares, 0.975)? })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,7 +93,5 @@ mod tests {
         assert_eq!(mann_whitney(&low, &high).unwrap().u, 0.0);
         assert_eq!(mann_whitney(&[], &low), None);
         assert_eq!(mann_whitney(&[1.0; 9], &[1.0; 9]).unwrap().p, 1.0);
-        let interval = superiority_interval(&high, &low, 1).unwrap();
-        assert_eq!(interval, Interval { low: 1.0, high: 1.0 });
     }
 }

@@ -118,19 +118,22 @@ struct Metadata {
     without_bit: usize,
 }
 
-impl Metadata {
-    fn parse(text: &str) -> Result<Metadata, Error> {
-        let bad = |what: String| {
-            Error::in_member(
-                "metadata",
-                0,
-                what,
-                "metadata must fit the samples; sigrok-cli may still read the session",
-            )
-        };
+/// What the section of the device has.
+#[derive(Default)]
+struct Fields {
+    file: Option<String>,
+    rate: Option<String>,
+    unit: Option<usize>,
+    total: Option<usize>,
+    /// By their numbers, from 1.
+    probes: Vec<(usize, String)>,
+    analog: bool,
+}
+
+impl Fields {
+    fn read(text: &str) -> Result<Fields, Error> {
+        let mut fields = Fields::default();
         let (mut section, mut device) = (String::new(), None::<String>);
-        let (mut file, mut rate, mut unit, mut total) = ("logic-1".to_owned(), None, None, None);
-        let (mut probes, mut analog) = (Vec::new(), false);
         for line in text.lines().map(str::trim) {
             if let Some(name) = line.strip_prefix('[') {
                 section = name.trim_end_matches(']').to_owned();
@@ -148,18 +151,36 @@ impl Metadata {
                 value.parse::<usize>().map_err(|_| bad(format!("`{key}` is `{value}`, no number")))
             };
             match key {
-                "capturefile" => file = value.to_owned(),
-                "samplerate" => rate = Some(value.to_owned()),
-                "unitsize" => unit = Some(number()?),
-                "total probes" => total = Some(number()?),
-                "total analog" => analog = number()? > 0,
+                "capturefile" => fields.file = Some(value.to_owned()),
+                "samplerate" => fields.rate = Some(value.to_owned()),
+                "unitsize" => fields.unit = Some(number()?),
+                "total probes" => fields.total = Some(number()?),
+                "total analog" => fields.analog = number()? > 0,
                 _ => {
                     if let Some(Ok(n)) = key.strip_prefix("probe").map(str::parse::<usize>) {
-                        probes.push((n, value.to_owned()));
+                        fields.probes.push((n, value.to_owned()));
                     }
                 }
             }
         }
+        Ok(fields)
+    }
+}
+
+/// Metadata that cannot be.
+fn bad(what: String) -> Error {
+    Error::in_member(
+        "metadata",
+        0,
+        what,
+        "metadata must fit the samples; sigrok-cli may still read the session",
+    )
+}
+
+impl Metadata {
+    fn parse(text: &str) -> Result<Metadata, Error> {
+        let Fields { file, rate, unit, total, mut probes, analog } = Fields::read(text)?;
+        let file = file.unwrap_or_else(|| "logic-1".to_owned());
         let clock = match &rate {
             None => None,
             Some(rate) => Some(

@@ -124,7 +124,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..2000), size in 1..50usize) {
+    fn any_bytes_decode_alike_in_pieces_of_any_size(
+        bytes in prop::collection::vec(any::<u8>(), 0..2000), size in 1..50usize,
+    ) {
         prop_assert_eq!(decode([&bytes[..]]), decode(bytes.chunks(size)));
         looks_like(&bytes);
     }

@@ -116,8 +116,7 @@ pub(super) struct Avr<'a> {
 
 impl Avr<'_> {
     fn word(&self, at: u32) -> Option<u32> {
-        let bytes = self.firmware.bytes_at(at, 2)?;
-        Some(u32::from(u16::from_le_bytes([bytes[0], bytes[1]])))
+        self.firmware.half_at(at).map(u32::from)
     }
 
     /// Interprets the instruction at an address; `None` where there is none.

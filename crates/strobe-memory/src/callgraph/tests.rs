@@ -48,7 +48,7 @@ fn avr(code: &[u16]) -> Function {
 
 /// The encodings are those that GNU as writes for the text beside them.
 #[test]
-fn thumb_frames() {
+fn thumb_frames_are_as_deep_as_their_code_makes_them() {
     let cases: [(&str, &[u16], u32); 14] = [
         ("push {r4, lr}; pop {r4, pc}", &[0xb510, 0xbd10], 8),
         (
@@ -267,7 +267,7 @@ fn a_return_to_pushed_bytes_is_a_jump() {
 }
 
 #[test]
-fn avr_frames() {
+fn avr_frames_are_as_deep_as_their_code_makes_them() {
     let cases: [(&str, &[u16], u32); 5] = [
         ("push r28; push r29; pop r29; pop r28; ret", &[0x93cf, 0x93df, 0x91df, 0x91cf, 0x9508], 2),
         (
@@ -303,7 +303,7 @@ fn avr_frames() {
 }
 
 #[test]
-fn avr_calls() {
+fn avr_calls_are_found_with_target_and_depth() {
     // push r28; rcall f; icall; ldi r30, 0; ldi r31, 0; icall; jmp 0x100
     let function = avr(&[0x93cf, 0xdffe, 0x9509, 0xe0e0, 0xe0f0, 0x9509, 0x940c, 0x0080]);
     let calls: Vec<_> =

@@ -18,8 +18,7 @@ const FIRST_EXCEPTION_RETURN: u32 = 0xf000_0000;
 
 impl Thumb<'_> {
     pub(super) fn halfword(&self, at: u32) -> Option<u16> {
-        let bytes = self.firmware.bytes_at(at, 2)?;
-        Some(u16::from_le_bytes([bytes[0], bytes[1]]))
+        self.firmware.half_at(at)
     }
 
     /// Interprets the instruction at an address; `None` where there is none.

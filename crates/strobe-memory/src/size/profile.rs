@@ -218,16 +218,9 @@ impl<'a> Building<'a> {
     fn finish(mut self, items: &[Item]) -> Profile {
         let has_other = items.iter().any(|item| item.bytes.other > 0);
         let measures = &MEASURES[..if has_other { 3 } else { 2 }];
-        self.out.measures = measures
-            .iter()
-            .map(|(id, title)| Measure {
-                id: (*id).to_owned(),
-                title: (*title).to_owned(),
-                unit: Unit::BYTES,
-                kind: Kind::Exact,
-                part: None,
-            })
-            .collect();
+        let measure =
+            |(id, title): &(&str, &str)| Measure::new(id, title, Unit::BYTES, Kind::Exact);
+        self.out.measures = measures.iter().map(measure).collect();
         self.out.leaves = self.leaves.samples(measures);
         self.out.chains = self.chains.samples(measures);
         self.out

@@ -37,29 +37,7 @@ pub fn join(measurement: &mut Measurement, measured: &[Measured]) {
         return;
     };
     let Content::Table(table) = &mut section.content else { return };
-    let address = |cell: &Cell| match cell {
-        Cell::Address(address) => Some(address.0),
-        _ => None,
-    };
-    let column = |id: &str| table.columns.iter().position(|column| column.id == id);
-    let Some(entry) = column("entry") else { return };
-    let mut rows: Vec<Option<&Measured>> = Vec::new();
-    for row in 0..table.len() {
-        let at = address(&table.columns[entry].cells[row]);
-        let fits = |m: &&Measured| {
-            if row == 0 { m.is_main } else { !m.is_main && m.entry.map(u64::from) == at }
-        };
-        rows.push(measured.iter().filter(fits).max_by_key(|m| m.bytes));
-    }
-    let is_shown = |m: &&Measured| rows.iter().flatten().any(|shown| std::ptr::eq(*shown, *m));
-    let others: Vec<&Measured> = measured.iter().filter(|m| !is_shown(m)).collect();
-    for other in &others {
-        for column in &mut table.columns {
-            let cell = if column.id == "stack" { other.name.as_str().into() } else { Cell::Empty };
-            column.cells.push(cell);
-        }
-    }
-    rows.extend(others.into_iter().map(Some));
+    let Some(rows) = by_row(table, measured) else { return };
     let mut findings = sizes(table, &rows);
     let column = |id: &str| table.columns.iter().position(|column| column.id == id);
     let Some(worst) = column("worst") else { return };
@@ -104,6 +82,36 @@ pub fn join(measurement: &mut Measurement, measured: &[Measured]) {
     }
     table.columns.extend([found, gap, deepest]);
     measurement.findings.extend(findings);
+}
+
+fn address(cell: &Cell) -> Option<u64> {
+    match cell {
+        Cell::Address(address) => Some(address.0),
+        _ => None,
+    }
+}
+
+/// What was measured of each stack in the table, which gets a row for each that only the run knows.
+fn by_row<'m>(table: &mut Table, measured: &'m [Measured]) -> Option<Vec<Option<&'m Measured>>> {
+    let entry = table.columns.iter().position(|column| column.id == "entry")?;
+    let mut rows: Vec<Option<&Measured>> = Vec::new();
+    for row in 0..table.len() {
+        let at = address(&table.columns[entry].cells[row]);
+        let fits = |m: &&Measured| {
+            if row == 0 { m.is_main } else { !m.is_main && m.entry.map(u64::from) == at }
+        };
+        rows.push(measured.iter().filter(fits).max_by_key(|m| m.bytes));
+    }
+    let is_shown = |m: &&Measured| rows.iter().flatten().any(|shown| std::ptr::eq(*shown, *m));
+    let others: Vec<&Measured> = measured.iter().filter(|m| !is_shown(m)).collect();
+    for other in &others {
+        for column in &mut table.columns {
+            let cell = if column.id == "stack" { other.name.as_str().into() } else { Cell::Empty };
+            column.cells.push(cell);
+        }
+    }
+    rows.extend(others.into_iter().map(Some));
+    Some(rows)
 }
 
 /// Gives stacks the size that they had in the run, where the image shows none or a larger one: the

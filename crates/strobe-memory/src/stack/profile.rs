@@ -10,13 +10,8 @@ use super::Analysis;
 pub(super) fn profile(analysis: &Analysis<'_>) -> Profile {
     let mut out = Profile::default();
     let measure = "stack".to_owned();
-    out.measures.push(Measure {
-        id: measure.clone(),
-        title: "bytes of stack in the deepest chain".to_owned(),
-        unit: Unit::BYTES,
-        kind: Kind::Exact,
-        part: None,
-    });
+    let title = "bytes of stack in the deepest chain";
+    out.measures.push(Measure::new(&measure, title, Unit::BYTES, Kind::Exact));
     let mut locations: BTreeMap<u32, u32> = BTreeMap::new();
     let mut stacks: HashMap<(Option<u32>, u32), u32> = HashMap::new();
     let (mut leaves, mut chains) = (Rows::default(), Rows::default());

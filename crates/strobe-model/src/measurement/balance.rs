@@ -27,7 +27,7 @@ pub struct Parts {
     pub taken_as: String,
     /// Everything.
     pub taken: u64,
-    /// Attributed to named code, threads, packets; or what `attributed_as` says.
+    /// Attributed to named code, threads, packets; or what `attributed_as` names.
     pub attributed: u64,
     /// What `attributed` is called where that is another word, as `freed`.
     #[serde(default, skip_serializing_if = "String::is_empty")]

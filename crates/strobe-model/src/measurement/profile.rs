@@ -56,6 +56,13 @@ pub struct Measure {
     pub part: Option<Part>,
 }
 
+impl Measure {
+    /// A measure that is part of no other.
+    pub fn new(id: &str, title: &str, unit: Unit, kind: Kind) -> Self {
+        Measure { id: id.to_owned(), title: title.to_owned(), unit, kind, part: None }
+    }
+}
+
 /// A measure's place among the parts of another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

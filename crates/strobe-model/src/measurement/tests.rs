@@ -9,7 +9,7 @@ fn measurement(kind: &str, name: &str) -> Measurement {
 }
 
 fn measure(id: &str, unit: Unit) -> Measure {
-    Measure { id: id.to_owned(), title: id.to_owned(), unit, kind: Kind::Exact, part: None }
+    Measure::new(id, id, unit, Kind::Exact)
 }
 
 fn values(measure: &str, values: &[i64]) -> Values {

@@ -38,12 +38,9 @@ impl Export for Charts {
         choice: &Choice,
         out: &mut dyn Output,
     ) -> Result<(), ExportError> {
-        if let Some(id) = choice.section.as_deref().filter(|id| measurement.section(id).is_none()) {
-            return Err(ExportError::no_section(id, measurement));
-        }
-        let wanted = |s: &&Section| choice.section.as_deref().is_none_or(|wanted| wanted == s.id);
+        choice.check(measurement)?;
         let mut drawing = Drawing::from(44.0);
-        measurement.sections.iter().filter(wanted).for_each(|section| drawing.section(section));
+        choice.sections(measurement).for_each(|section| drawing.section(section));
         if drawing.charts == 0 {
             return Err(ExportError::nothing_to_take(self.about(), measurement, choice));
         }

@@ -50,12 +50,10 @@ impl Export for Csv {
             Some(Content::Timeline(timeline)) => {
                 events::rows(&Timed::new(measurement, timeline)?, out.file("")?)?;
             }
-            _ => match choice.section.as_deref().filter(|id| measurement.section(id).is_none()) {
-                Some(id) => return Err(ExportError::no_section(id, measurement)),
-                None => {
-                    return Err(ExportError::nothing_to_take(self.about(), measurement, choice));
-                }
-            },
+            _ => {
+                choice.check(measurement)?;
+                return Err(ExportError::nothing_to_take(self.about(), measurement, choice));
+            }
         }
         Ok(())
     }
@@ -67,9 +65,8 @@ fn find<'a>(
     choice: &Choice,
     is_kind: fn(&Content) -> bool,
 ) -> Option<&'a Content> {
-    let wanted = |id: &str| choice.section.as_deref().is_none_or(|wanted| wanted == id);
-    let all = measurement.sections.iter().filter(|section| wanted(&section.id));
-    all.map(|section| &section.content).find(|content| is_kind(content))
+    let mut all = choice.sections(measurement).map(|section| &section.content);
+    all.find(|content| is_kind(content))
 }
 
 /// A row for each chain, and in all of them together what the profile has.

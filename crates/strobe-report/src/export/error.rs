@@ -70,8 +70,7 @@ impl ExportError {
             Takes::Rows => "a profile, a table or a time line",
             Takes::Anything => "any section",
         };
-        let wanted = |id: &str| choice.section.as_deref().is_none_or(|wanted| wanted == id);
-        let contents = || of.sections.iter().filter(|s| wanted(&s.id)).map(|s| &s.content);
+        let contents = || choice.sections(of).map(|section| &section.content);
         let profile = contents().any(|content| matches!(content, Content::Profile(_)));
         let timeline = contents().any(|content| matches!(content, Content::Timeline(_)));
         let table = contents().any(|content| matches!(content, Content::Table(_)));
@@ -109,7 +108,6 @@ impl ExportError {
 
 /// The sections of a measurement by kind, with those of its parts.
 fn sections(of: &Measurement, choice: &Choice) -> String {
-    let wanted = |id: &str| choice.section.as_deref().is_none_or(|wanted| wanted == id);
     let kind = |content: &Content| match content {
         Content::Profile(_) => "a profile",
         Content::Distributions(_) => "distributions",
@@ -117,8 +115,8 @@ fn sections(of: &Measurement, choice: &Choice) -> String {
         Content::Table(_) => "a table",
         Content::Text(_) => "a text",
     };
-    let each = of.sections.iter().filter(|section| wanted(&section.id));
-    let each = each.map(|section| format!("{} ({})", kind(&section.content), section.id));
+    let each =
+        choice.sections(of).map(|section| format!("{} ({})", kind(&section.content), section.id));
     let mut all: Vec<String> = each.collect();
     if all.is_empty() {
         all.push("no sections".to_owned());

@@ -40,9 +40,7 @@ impl Export for Page {
         choice: &Choice,
         out: &mut dyn Output,
     ) -> Result<(), ExportError> {
-        if let Some(id) = choice.section.as_deref().filter(|id| measurement.section(id).is_none()) {
-            return Err(ExportError::no_section(id, measurement));
-        }
+        choice.check(measurement)?;
         let mut page = Writer::default();
         let title = header::title(&measurement.subject);
         page.tagged("h1", &title);
@@ -111,9 +109,8 @@ impl Writer {
     }
 
     fn sections(&mut self, measurement: &Measurement, choice: &Choice, depth: usize) {
-        let wanted = |s: &&Section| choice.section.as_deref().is_none_or(|wanted| wanted == s.id);
         let place = |s: &&Section| FIRST.iter().position(|id| *id == s.id).unwrap_or(FIRST.len());
-        let mut sections: Vec<&Section> = measurement.sections.iter().filter(wanted).collect();
+        let mut sections: Vec<&Section> = choice.sections(measurement).collect();
         sections.sort_by_key(place);
         for section in sections {
             self.section(section, measurement, depth);

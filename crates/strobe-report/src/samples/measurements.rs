@@ -49,7 +49,7 @@ fn modelled((low, likely, high): (u64, u64, u64), unit: Unit) -> Quantity {
 }
 
 fn measure(id: &str, title: &str, unit: Unit) -> Measure {
-    Measure { id: id.into(), title: title.into(), unit, kind: Kind::Exact, part: None }
+    Measure::new(id, title, unit, Kind::Exact)
 }
 
 fn cause(id: &str, title: &str, letter: char, meaning: &str, advice: Option<&str>) -> Measure {

@@ -43,6 +43,7 @@ mod nvic;
 pub mod op;
 mod port;
 mod raise;
+mod report;
 mod residual;
 mod run;
 mod several;

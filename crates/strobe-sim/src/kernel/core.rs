@@ -85,7 +85,7 @@ pub trait Core<O: Observer> {
         let _ = model;
     }
 
-    /// Tells the observer, from here on, what counts belong to which thread or handler
+    /// Reports to the observer, from here on, which thread or handler counts belong to
     /// ([`Observer::belongs_to`]).
     fn distinguish(&mut self);
 

@@ -146,8 +146,8 @@ pub trait Device: Send {
     /// Back to the reset state (system reset or the clock controller's reset bit).
     fn reset(&mut self, cx: &mut Context);
 
-    /// Whether the device counts time between accesses, so that no access but one that it says so
-    /// of ([`Context::restart`]) moves its events.
+    /// Whether the device counts time between accesses, so that no access but one that it reports
+    /// ([`Context::restart`]) moves its events.
     fn counts(&self) -> bool {
         false
     }

@@ -19,14 +19,7 @@ pub(super) fn busy(run: &RunCycles) -> Bounds {
 
 fn measures(report: &CyclesReport) -> Vec<Measure> {
     let modelled = || Kind::Modelled { why: WHY.to_owned() };
-    let measure = |id: &str, title: &str, unit, kind| Measure {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        unit,
-        kind,
-        part: None,
-    };
-    let mut measures = vec![measure("cycles", "cycles", Unit::CYCLES, modelled())];
+    let mut measures = vec![Measure::new("cycles", "cycles", Unit::CYCLES, modelled())];
     let runs = || report.instructions.iter().filter_map(|i| i.run.as_ref());
     for cause in Cause::ALL.into_iter().filter(|c| runs().any(|run| run.by_cause[*c] > 0)) {
         let part = Part {
@@ -36,11 +29,11 @@ fn measures(report: &CyclesReport) -> Vec<Measure> {
             meaning: None,
             advice: None,
         };
-        let measure = measure(cause.id(), cause.name(), Unit::CYCLES, modelled());
+        let measure = Measure::new(cause.id(), cause.name(), Unit::CYCLES, modelled());
         measures.push(Measure { part: Some(part), ..measure });
     }
-    measures.push(measure("executions", "executions", Unit::INSTRUCTIONS, Kind::Exact));
-    measures.push(measure("taken", "taken", Unit::COUNT, Kind::Exact));
+    measures.push(Measure::new("executions", "executions", Unit::INSTRUCTIONS, Kind::Exact));
+    measures.push(Measure::new("taken", "taken", Unit::COUNT, Kind::Exact));
     measures
 }
 

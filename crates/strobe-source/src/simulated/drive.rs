@@ -3,37 +3,31 @@
 mod call;
 mod phase;
 mod places;
+mod prepare;
 mod serve;
 
 use std::sync::atomic::AtomicBool;
 
 use strobe_model::EndReason;
-use strobe_sim::board::Board;
-use strobe_sim::bus::Bus;
 use strobe_sim::machine::{Machine, Report, Stop};
 use strobe_sim::observe::calls::{CallTree, Now};
 use strobe_sim::observe::counts::Counts;
-use strobe_sim::observe::deepest::Marks;
-use strobe_sim::observe::heap::Allocators as Watched;
 use strobe_sim::observe::pins::PinLog;
-use strobe_sim::observe::schedule::{Keep, Log, Whose};
 use strobe_sim::pace::Drift;
 use strobe_sim::signal::SignalId;
-use strobe_symbols::Firmware;
 
-use super::heap::{self, Found, Inspection};
+use super::Host;
+use super::heap::Found;
 use super::recording::Recording;
 use super::script::Script;
 use super::settings::{Limit, Settings};
 use super::trace::RegisterWrite;
-use super::vectors::{self, Start};
-use super::{Error, Host};
+use super::vectors::Start;
 
 pub(super) use call::Called;
 pub(super) use phase::Shifting;
-use places::{Arrival, Place, marks, place};
+use places::{Arrival, Place};
 pub(super) use places::{Arrivals, address, pin_name};
-use serve::goes_on_asleep;
 
 /// Everything that watches.
 pub(super) type Watch = (Counts, (CallTree, PinLog));
@@ -102,134 +96,6 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(
-        firmware: &Firmware,
-        board: &Board,
-        settings: &Settings,
-        mut bus: Bus,
-        host: &mut dyn Host,
-    ) -> Result<Self, Error> {
-        let resolve = |spot: &Option<String>| {
-            spot.as_deref().map(|s| place(firmware, board, &bus, s)).transpose()
-        };
-        let (from, to, until) =
-            (resolve(&settings.from)?, resolve(&settings.to)?, resolve(&settings.until)?);
-        let (pins, arrivals) = marks(firmware, board, &mut bus, &settings.marks)?;
-        let functions: Vec<(u32, u32)> =
-            crate::names::outermost(firmware).map(|f| (f.start, f.end() as u32)).collect();
-        let mut counts = Counts::new(&bus);
-        counts.set_active(from.is_none());
-        let mut tree = CallTree::new(&bus, &functions);
-        let chosen = super::calls::chosen(firmware, &functions, &settings.calls)?;
-        tree.choose(&chosen, settings.heap.is_some());
-        let idle = super::waiting::named(firmware, &settings.idle)?;
-        tree.know_helpers(crate::names::switch_helpers(firmware));
-        tree.schedule.log = settings.timeline.as_ref().map(|wanted| {
-            let only = settings.only.as_deref();
-            let whose = wanted.worst.then(|| whose(firmware, &bus, only));
-            let keep = whose.map_or(Keep::Last, Keep::Worst);
-            Log::new(keep, wanted.nanoseconds)
-        });
-        let wants_edges = settings.record_pins || !pins.is_empty();
-        let mut log = PinLog::new(pins.iter().map(|(_, id)| *id).collect());
-        log.set_active(from.is_none());
-        log.keep_trace(host.trace_pin().is_some());
-        bus.strict = settings.strict;
-        bus.stops_at_clock = true;
-        bus.expects_input = goes_on_asleep(settings.limit, host) || !settings.inputs.is_empty();
-        tree.set_active(from.is_none(), Now::default(), &bus.clocks);
-        let (layout, system) =
-            super::rtos::find(firmware, &settings.systems).map_err(Error::Rtos)?;
-        tree.threads.know(variables(firmware), layout);
-        let allocators = settings.heap.as_ref();
-        let allocators =
-            allocators.map(|own| heap::find(firmware, own.allocators.as_ref(), own.check_memory));
-        let allocators = allocators.transpose().map_err(Error::Allocators)?;
-        tree.heap = allocators.as_ref().map(|found| Box::new(Watched::new(found.entries.clone())));
-        if let Some(sampling) = settings.heap.as_ref().and_then(|heap| heap.sample)
-            && let (Some(watched), Some(found)) = (&mut tree.heap, &allocators)
-        {
-            let sampler = heap::Sampler::new(std::sync::Arc::new(found.clone()), sampling);
-            watched.filter = Some(Box::new(sampler));
-        }
-        if settings.heap.as_ref().is_some_and(|heap| heap.check_memory)
-            && let (Some(watched), Some(found)) = (&mut tree.heap, &allocators)
-        {
-            watched.inspector = Some(Box::new(Inspection::new(found.clone())));
-            bus.keep_writes();
-        }
-        let mut machine = Machine::new(board, bus, (counts, (tree, log)))
-            .ok_or_else(|| Error::Vectors(format!("board {} has no core", board.name())))?;
-        machine.set_model(settings.model);
-        machine.set_console(host.console());
-        machine.record_pins(wants_edges);
-        if settings.interpret {
-            machine.interpret();
-        }
-        machine.set_function_entries(functions.iter().map(|f| f.0).collect());
-        let marks = arrivals.iter().map(|a| a.address);
-        let places = || [from, to, until].into_iter().flatten();
-        machine.set_stops(marks.chain(places().filter_map(Place::address)).collect());
-        machine.set_stop_edges(places().flat_map(Place::edges).collect());
-        let start = vectors::start(firmware, board, machine.bus()).map_err(Error::Vectors)?;
-        match &start {
-            Start::Reset => {}
-            Start::Behind(table) => machine.start_elsewhere(table.address),
-            Start::BootSection(address) => machine.start_elsewhere(*address),
-        }
-        machine.reset().map_err(|fault| Error::Vectors(format!("no vector table: {fault}")))?;
-        if let Some(depths) = settings.trace_depths {
-            machine.set_trace_depths(depths);
-        }
-        let programmed = settings.trace.apply(&mut machine, board.name())?;
-        let (pc, sp) = (machine.pc(), machine.sp());
-        let floors = super::overflow::floors(firmware, machine.bus(), sp);
-        machine.observer_mut().1.0.threads.know_floors(floors);
-        machine.observer_mut().1.0.start(pc, sp);
-        if settings.watch_stacks {
-            machine.observer_mut().1.0.marks = Some(Marks::default());
-        }
-        if settings.apart {
-            machine.distinguish();
-        }
-        let mut run = Run {
-            machine,
-            pins,
-            arrivals,
-            fault: None,
-            system,
-            allocators,
-            scripts: settings.inputs.iter().map(Script::new).collect(),
-            programmed,
-            start,
-            recording: settings.record_pins.then(|| Recording::new(board)),
-            begin: None,
-            end: Mark::default(),
-            entries: 0,
-            cycles: strobe_model::Bounds::default(),
-            drift: (0, 0),
-            instructions: 0,
-            nanoseconds: 0,
-            windows: strobe_model::Windows::default(),
-            spans: Vec::new(),
-            idle,
-            open: None,
-            from,
-            to,
-            until,
-            reached: (false, false),
-            until_name: settings.until.clone().unwrap_or_default(),
-            limit: settings.limit,
-            default_limit: settings.default_limit,
-            run_on: settings.run_on_after_fault,
-            shifting: settings.phase.filter(|phase| phase.part > 0).map(Shifting::new),
-        };
-        if from.is_none() {
-            run.open_window();
-        }
-        Ok(run)
-    }
-
     /// Runs to the end and returns why it ended.
     pub(super) fn drive(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
         self.begin_scripts();
@@ -486,23 +352,4 @@ impl Run {
         tree.set_active(active, now, clocks);
         pins.set_active(active);
     }
-}
-
-/// Everybody's latencies, or those of the interrupt or thread of that name.
-fn whose(firmware: &Firmware, bus: &Bus, only: Option<&str>) -> Whose {
-    let Some(name) = only else { return Whose::All };
-    if let Some(exception) = super::record::exception_named(bus, name) {
-        return Whose::Exception(exception);
-    }
-    // A thread without a name goes by the variable that its stack is in.
-    let name = name.trim_start_matches('(').trim_end_matches(')').to_owned();
-    let stack = firmware.data_symbols().iter().find(|symbol| symbol.name == name);
-    let stack = stack.map_or(0..0, |s| s.address..s.address.saturating_add(s.size));
-    Whose::Thread { name, stack }
-}
-
-/// Where variables are: (start, end).
-fn variables(firmware: &Firmware) -> Vec<(u32, u32)> {
-    let symbols = firmware.data_symbols().iter().filter(|symbol| symbol.size > 0);
-    symbols.map(|symbol| (symbol.address, symbol.address.saturating_add(symbol.size))).collect()
 }

@@ -203,40 +203,8 @@ impl Settings {
                 put(name, spot.clone());
             }
         }
-        if !self.marks.is_empty() {
-            put("mark", self.marks.join(","));
-        }
-        if !self.calls.is_empty() {
-            put("calls", self.calls.join(","));
-        }
-        if !self.idle.is_empty() {
-            put("idle", self.idle.join(","));
-        }
-        if !self.networks.is_empty() {
-            let each = self.networks.iter().map(|(name, end)| format!("{name}={}", end.name()));
-            put("ethernet", each.collect::<Vec<_>>().join(","));
-        }
-        if !self.inputs.is_empty() {
-            let one = |input: &SerialInput| {
-                let (device, bytes) = (&input.device, input.bytes.len());
-                format!("{device}={bytes} bytes from {} ns", input.not_before_nanoseconds)
-            };
-            put("uart-input", self.inputs.iter().map(one).collect::<Vec<_>>().join(","));
-        }
-        if !self.media.is_empty() {
-            let each = self.media.iter().map(|(part, b)| format!("{part}={} bytes", b.len()));
-            put("insert", each.collect::<Vec<_>>().join(","));
-        }
-        if !self.analog.is_empty() {
-            put("adc", self.analog.iter().map(describe_analog).collect::<Vec<_>>().join(","));
-        }
-        if !self.fuses.is_empty() {
-            let bytes = self.fuses.iter().map(|byte| format!("{byte:#04x}"));
-            put("fuses", bytes.collect::<Vec<_>>().join(","));
-        }
-        if !self.trace.writes.is_empty() {
-            let each = self.trace.writes.iter().map(ToString::to_string);
-            put("trace-write", each.collect::<Vec<_>>().join(","));
+        for (name, values) in self.lists().into_iter().filter(|(_, values)| !values.is_empty()) {
+            put(name, values.join(","));
         }
         if self.strict {
             put("strict", "true".to_owned());
@@ -257,6 +225,28 @@ impl Settings {
         };
         map
     }
+
+    /// Those that can be given several times.
+    fn lists(&self) -> [(&'static str, Vec<String>); 9] {
+        let networks = self.networks.iter().map(|(name, end)| format!("{name}={}", end.name()));
+        let media = self.media.iter().map(|(part, bytes)| format!("{part}={} bytes", bytes.len()));
+        [
+            ("mark", self.marks.clone()),
+            ("calls", self.calls.clone()),
+            ("idle", self.idle.clone()),
+            ("ethernet", networks.collect()),
+            ("uart-input", self.inputs.iter().map(describe_input).collect()),
+            ("insert", media.collect()),
+            ("adc", self.analog.iter().map(describe_analog).collect()),
+            ("fuses", self.fuses.iter().map(|byte| format!("{byte:#04x}")).collect()),
+            ("trace-write", self.trace.writes.iter().map(ToString::to_string).collect()),
+        ]
+    }
+}
+
+fn describe_input(input: &SerialInput) -> String {
+    let (device, bytes) = (&input.device, input.bytes.len());
+    format!("{device}={bytes} bytes from {} ns", input.not_before_nanoseconds)
 }
 
 fn describe_analog((channel, input): &(String, Analog)) -> String {

@@ -81,11 +81,6 @@ impl<'a> Place<'a> {
         };
         place.ok_or_else(|| Error::Form { text: text.to_owned(), form })
     }
-
-    /// Whether it only listens: nothing at the other end can be set up, read or programmed.
-    pub fn only_listens(&self) -> bool {
-        !matches!(self, Place::OpenOcd(_) | Place::Probe(_) | Place::Simulated(_))
-    }
 }
 
 fn some(text: &str) -> Option<&str> {

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_tell_places_and_their_owners_apart() {
+    fn keys_distinguish_places_and_their_owners() {
         let owners = [
             None,
             Some(Who::Thread(0)),

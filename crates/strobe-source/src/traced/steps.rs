@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_is_not_told() {
+    fn what_may_be_chance_is_no_warning() {
         // 1000 times 100 cycles, a sample each 1000 cycles: 100 are due.
         for samples in [50, 100, 150] {
             assert_eq!(with(samples, 1000), None, "{samples}");
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn none_and_ten_times_as_many_are() {
+    fn none_and_ten_times_as_many_are_warnings() {
         for samples in [0, 40, 160, 1000] {
             let warning = with(samples, 900).map(|warning| warning.text);
             let text = warning.unwrap_or_else(|| panic!("{samples} samples"));

@@ -105,7 +105,7 @@ fn same_durations(found: Option<&Distribution>, values: &[u64]) {
 }
 
 #[test]
-fn function_calls() {
+fn calls_are_those_that_the_tracer_sent() {
     let stream = tracer::calls(21, 18_000);
     let truth = &stream.truth;
     let (report, line) = report(&stream);
@@ -175,7 +175,7 @@ fn interrupts_with_and_without_an_end() {
 }
 
 #[test]
-fn heap() {
+fn blocks_are_followed_by_call_site_and_thread() {
     let stream = tracer::heap(24, 3000);
     let truth = &stream.truth;
     let (report, _) = report(&stream);
@@ -207,7 +207,7 @@ fn heap() {
 }
 
 #[test]
-fn stacks() {
+fn stacks_have_their_peak_with_its_place() {
     let stream = tracer::stacks(25, 24_000);
     let (report, _) = report(&stream);
     assert_eq!(report.stacks.len(), stream.truth.len());
@@ -221,7 +221,7 @@ fn stacks() {
 }
 
 #[test]
-fn transfers() {
+fn transfers_are_paired_and_the_others_counted() {
     let stream = tracer::transfers(26, 700);
     let (report, _) = report(&stream);
     assert_eq!(report.transfers.len(), stream.truth.len());
@@ -240,7 +240,7 @@ fn transfers() {
 }
 
 #[test]
-fn who_ran() {
+fn the_time_of_each_thread_is_what_the_tracer_sent() {
     let stream = tracer::threads(27, 1500);
     let truth = &stream.truth;
     let (report, _) = report(&stream);

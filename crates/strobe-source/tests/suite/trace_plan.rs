@@ -99,7 +99,7 @@ fn values_lie_in_their_masks_and_fields() {
 }
 
 #[test]
-fn comparators() {
+fn comparators_have_the_codes_of_their_architecture() {
     use WatchAccess::*;
     use WatchWhat::*;
     // DDI 0403, table C1-14: EMITRANGE in bit 5, FUNCTION in 3 to 0.

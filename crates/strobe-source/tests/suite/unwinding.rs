@@ -107,7 +107,7 @@ fn shown(trace: &Backtrace, real: &Chain) -> String {
     format!("walked {}\nreal   {}", walked.join(", "), real.join(", "))
 }
 
-/// Why a chain is not the shadow stack's: what the walk itself says, and where.
+/// Why a chain is not the shadow stack's: what the walk itself reports, and where.
 fn class(firmware: &Firmware, trace: &Backtrace, walked: &Chain, real: &Chain) -> String {
     let last = trace.frames.last().expect("a walk has a frame");
     let inside = firmware.describe(last.pc).unwrap_or_else(|| "(no symbol)".to_owned());

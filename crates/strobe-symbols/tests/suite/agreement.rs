@@ -97,14 +97,14 @@ fn newlib_and_libgcc() {
 
 /// Every bundled firmware: the shipped programs must resolve like those built by the tests.
 #[test]
-fn bundled_firmware() {
+fn bundled_firmware_has_the_lines_of_llvm_symbolizer() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware/prebuilt");
     let entries = std::fs::read_dir(&directory).expect("firmware/prebuilt");
     let mut compared = 0;
     for entry in entries {
         let path = entry.expect("a directory entry").path();
         // On AVR, llvm-symbolizer names constants between functions, which are program memory too;
-        // see tests/avr.rs.
+        // see avr.rs beside this.
         if path.extension().is_some_and(|extension| extension == "elf") && !is_avr(&path) {
             eprintln!("{}: {:?}", path.display(), compare(&path));
             compared += 1;

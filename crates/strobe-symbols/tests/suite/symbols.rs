@@ -173,6 +173,8 @@ fn segments_say_what_is_loaded_where() {
     assert_eq!(reset, start_of(&firmware, "Reset_Handler") | 1);
     assert_eq!(firmware.entry(), reset);
     assert_eq!(firmware.word_at(FLASH + 4), Some(reset));
+    assert_eq!(firmware.half_at(FLASH + 4), Some(reset as u16));
+    assert_eq!(firmware.half_at(FLASH - 1), None);
     let data = firmware
         .segments()
         .iter()

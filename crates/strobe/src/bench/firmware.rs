@@ -309,7 +309,7 @@ fn one(
         let mut text = format!("{}: {error}", path.display());
         if matches!(error, strobe_source::simulated::Error::Symbol(_)) {
             text.push_str(
-                "\n  start-up is over where --after says, a symbol or an address [default: main]; \
+                "\n  start-up is over where --after names, a symbol or an address [default: main]; \
                  compilers put a `main` that is called once into its caller, unless it is \
                  __attribute__((noinline))",
             );

@@ -95,7 +95,7 @@ fn a_first_stage_is_not_taken_for_vectors() {
 }
 
 #[test]
-fn an_image_at_the_start_of_flash_is_not_told_of() {
+fn an_image_at_the_start_of_flash_needs_no_warning() {
     let mut elf = elf(FLASH);
     elf.code(FLASH, &image(FLASH));
     let texts = reaches_its_handler(&elf, "stm32f103");

@@ -150,7 +150,7 @@ fn an_avr_has_a_heap_too() {
 }
 
 #[test]
-fn firmware_without_an_allocator_is_told_what_to_name() {
+fn firmware_without_an_allocator_is_refused_with_what_to_name() {
     let ran = strobe(&["heap", &prebuilt("blink")]);
     assert_eq!(ran.code, 65);
     for word in ["malloc", "pvPortMalloc", "--allocators"] {
@@ -270,7 +270,7 @@ fn heaps_of_measurements_and_archives_are_shown() {
     assert_eq!((code, total(&m, "heap-live-blocks")), (0, 0));
     assert!(m.sections.iter().all(|section| section.id.starts_with("heap")));
     assert!(m.section("heap-sites").is_some() && m.total("cycles").is_none());
-    // The summary of a run without it says how to get it.
+    // The summary of a run without it shows how to get it.
     let ran = strobe(&["run", &strings, "--until", "exit", "-o", &plain]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let ran = strobe(&["report", &plain]);

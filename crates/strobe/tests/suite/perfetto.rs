@@ -160,7 +160,7 @@ fn ports_and_watched_variables() {
 
 /// Samples of the program counter are moments on a track of their own.
 #[test]
-fn samples() {
+fn samples_are_moments_of_their_own_track() {
     let more = ["--clock", "16M", "--period", "16384", "--for", "300ms"];
     let (_folder, file, firmware) = record("threads-nuttx", &more);
     let what = [file.as_str(), "--elf", &firmware];
@@ -172,7 +172,7 @@ fn samples() {
 
 /// Marks, regions, values and texts of the kit, and the records that did not come.
 #[test]
-fn the_kit() {
+fn records_of_the_kit_are_tracks_by_name() {
     let more = ["--clock", "168M", "--port", "30", "--port", "31"];
     let (_folder, file, firmware) = record("trace-kit", &more);
     let what = [file.as_str(), "--elf", &firmware];
@@ -209,7 +209,7 @@ fn the_kit() {
 
 /// A trace of events that others have written: threads, interrupts, a timer, the heap.
 #[test]
-fn events() {
+fn events_are_tracks_of_who_ran() {
     let what = [root().join("docs/captures/events").display().to_string()];
     let what = what.each_ref().map(String::as_str);
     let (loaded, report) = (load(&what), report(&what));
@@ -235,7 +235,7 @@ fn events() {
 
 /// Streams with damage all over them: whatever is made of them can be loaded, with every loss.
 #[test]
-fn damaged_streams() {
+fn damaged_streams_load_with_every_loss() {
     let folder = tempfile::tempdir().expect("a directory");
     let file = folder.path().join("pin.swo").display().to_string();
     for seed in 0..3 {

@@ -180,7 +180,7 @@ fn a_copy_of_memory_shows_how_far_the_paint_has_gone() {
     assert_eq!([used(1), used(2), used(3)], [Some(48), Some(152), None]);
     assert!(matches!(cell(painted, "used", 1), Cell::Figure { trust: Trust::AtLeast, .. }));
 
-    // Of another part of memory it shows nothing, and the report says so.
+    // Of another part of memory it shows nothing, and the report states it.
     let elsewhere = format!("0x10000000={}", path.display());
     let (_, m) = measured(&["stack", &firmware, "--ram", &elsewhere]);
     assert!(m.findings.iter().any(|f| f.code == "no-stack-in-memory"), "{:?}", m.findings);

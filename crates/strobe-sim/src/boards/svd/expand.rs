@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn index_lists() {
+    fn indices_are_counted_from_a_range_or_a_list() {
         let join = |text, count| indices(text, count).map(|list| list.join(" "));
         assert_eq!(join(None, 3).as_deref(), Some("0 1 2"));
         assert_eq!(join(Some("3-5"), 3).as_deref(), Some("3 4 5"));

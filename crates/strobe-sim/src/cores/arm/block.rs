@@ -3,24 +3,21 @@
 //! Everything about a block that does not depend on data is worked out when it is decoded, above
 //! all its cycles, so that running it costs one addition and, if anybody counts, one increment.
 
+mod build;
+mod waits;
+
 use std::collections::{BTreeMap, HashMap};
 
-use super::decode::decode;
 use super::insn::Insn;
 use super::jit::Compiled;
-use super::neighbours::{self, Placed};
-use super::timing::{Cost, MOST_FOR_OPERANDS, SYSTEM_BUS, Timing};
+use super::timing::{Cost, Timing};
 use crate::kernel::bus::Bus;
-use crate::kernel::device::Size;
 use crate::kernel::flash::{HalfCycles, bounds};
-use crate::kernel::memory::MemoryKind;
 use crate::kernel::observe::code::{Code, Instruction};
 use strobe_model::Bounds;
 
+pub(crate) use self::waits::{in_flash, jump_wait};
 pub use crate::kernel::observe::code::BlockId;
-
-/// Longest block, in instructions: bounds the time until events are looked at.
-const MAX_INSTRUCTIONS: usize = 64;
 
 /// Targets kept of a computed jump.
 const MOST_INSIDE: usize = 64;
@@ -205,7 +202,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Tells where functions begin; blocks do not run across such an address.
+    /// States where functions begin; blocks do not run across such an address.
     pub(crate) fn set_entries(&mut self, mut entries: Vec<u32>) {
         entries.sort_unstable();
         entries.dedup();
@@ -315,150 +312,6 @@ impl Blocks {
         }
         self.elsewhere.insert(pc, id);
     }
-
-    fn build(&self, pc: u32, mut it: u8, bus: &Bus, timing: &Timing) -> Option<Block> {
-        let arch = timing.kind.architecture();
-        let mut insns = Vec::new();
-        let mut code = Vec::new();
-        let mut its = vec![it];
-        let mut asks = false;
-        let mut at = pc;
-        while let Some(first) = bus.peek(at, Size::Half) {
-            let second = bus.peek(at.wrapping_add(2), Size::Half);
-            let (insn, size) = decode(arch, at, first as u16, second.unwrap_or(0) as u16);
-            if size == 4 && second.is_none() {
-                break;
-            }
-            let insn = if it != 0 && size == 2 { insn.inside_it_block() } else { insn };
-            let conditional = it != 0;
-            it = next_it(it, insn);
-            its.push(it);
-            code.push(Placed { insn, address: at, size, conditional });
-            insns.push(insn);
-            asks |= size == 4 && acts_unprivileged(first, second.unwrap_or(0));
-            at = at.wrapping_add(size);
-            let boundary =
-                self.entries.binary_search(&at).is_ok() || self.stops.binary_search(&at).is_ok();
-            // An IT block is not torn apart for being at the limit.
-            let full = insns.len() >= MAX_INSTRUCTIONS && it == 0;
-            if insn.ends_block() || full || boundary {
-                break;
-            }
-        }
-        let last = *insns.last()?;
-        let mut costs = timing.costs(&code);
-        if let (Some(target), Some(cost)) = (last.target(), costs.last_mut()) {
-            cost.refill += timing.refill_early_at(target, bus.peek(target, Size::Half));
-        }
-        let first_waits = first_waits(&code, bus, timing);
-        let meta: Vec<Meta> = (code.iter().zip(costs).zip(first_waits))
-            .map(|((placed, cost), first_wait)| Meta {
-                offset: (placed.address.wrapping_sub(pc) / 2) as u16,
-                size: placed.size as u8,
-                cost,
-                data_wait: data_wait(*placed, bus, timing),
-                first_wait,
-            })
-            .collect();
-        let stop_here = self.stops.binary_search(&pc).is_ok();
-        let cycles: u32 = meta.iter().map(Meta::straight).sum();
-        let refill = u32::from(meta.last().map_or(0, |m| m.cost.refill));
-        let here = self.function(pc);
-        let conditional = its.iter().any(|&it| it != 0);
-        let leaves = last.target().is_some_and(|t| self.function(t) != here);
-        // Words that it may read from flash.
-        let words = insns.iter().map(|&i| u32::from(timing.cost(i).load_store)).sum();
-        let first_waits = meta.iter().map(|meta| u32::from(meta.first_wait)).sum::<u32>();
-        let waits = first_waits > 0 || bus.flash_interface.accelerator.is_on() && words > 0;
-        let insns_take_their_time = insns.iter().any(|&i| timing.varies(i));
-        let multiplies_long =
-            insns.iter().any(|&i| timing.varies(i) && !matches!(i, Insn::Divide { .. }));
-        let moves_stack = insns.iter().any(|i| i.moves_stack());
-        // An observer of the stack may have an instruction run again.
-        let once = insns.iter().any(|i| i.loads_stack_once());
-        let mut block = Block {
-            start: pc,
-            end: at,
-            body: insns.len() as u32 - u32::from(last.ends_block()),
-            cycles,
-            // A block to stop at, or one that asks for other rights, never fits: it always goes
-            // through the main loop.
-            worst: if stop_here || asks || once {
-                u32::MAX
-            } else {
-                worst_case(&insns, cycles + refill + first_waits, words, bus, timing)
-            },
-            refill,
-            target_wait: last.target().map_or(HalfCycles::default(), |t| jump_wait(t, bus)),
-            slack: (0, 0),
-            last_at: code.last()?.address,
-            jump_to: last.target().unwrap_or(at),
-            calls: matches!(last, Insn::Bl { .. } | Insn::Blx { .. }),
-            by_table: last.is_table_jump(),
-            leaves_function: leaves,
-            falls_into_function: self.function(at) != here,
-            arrival: Arrival {
-                wait: jump_wait(pc, bus),
-                late: timing.refill_at(pc, bus.peek(pc, Size::Half)),
-            },
-            late: 0,
-            inside: Vec::new(),
-            function: (here as u32, self.entries.binary_search(&pc).is_ok()),
-            insns: insns.into(),
-            meta: meta.into(),
-            is_transfer: leaves || matches!(last, Insn::Bl { .. }),
-            next: NONE,
-            target: NONE,
-            idle: false,
-            stop_here,
-            heat: 0,
-            compiled: None,
-            plain: !conditional && !insns_take_their_time && !waits,
-            multiplies_long,
-            moves_stack,
-            it: if conditional { its.into() } else { Box::default() },
-        };
-        block.idle = block.is_idle_loop();
-        if block.idle {
-            // Going round at once is the main loop's business.
-            block.worst = u32::MAX;
-        }
-        let (low, high) = block.literal_slack(block.meta.len());
-        block.slack = (low as u32, high as u32);
-        Some(block)
-    }
-}
-
-/// What a jump into RAM waits: the system bus adds a register stage to fetches (DDI 0337, system
-/// bus interface), and data may have the bus.
-const SYSTEM_BUS_JUMP: HalfCycles = HalfCycles { low: 0, likely: 2, high: 4 };
-
-/// What a data access costs code in RAM, by the instruction's bytes: a fetch gives way to it.
-/// 16-bit code leaves the bus free every other cycle, 32-bit code does not. From those rates; not
-/// measured.
-fn system_bus_wait(size: u32, words: u32, data_wait: HalfCycles) -> HalfCycles {
-    let likely = if size == 4 { 2 * words } else { 0 };
-    HalfCycles {
-        low: data_wait.low,
-        likely: data_wait.likely + likely,
-        high: data_wait.high + 2 * words,
-    }
-}
-
-/// What a jump to `target` waits for flash.
-pub(crate) fn jump_wait(target: u32, bus: &Bus) -> HalfCycles {
-    if bus.system_bus && target >= SYSTEM_BUS {
-        return SYSTEM_BUS_JUMP;
-    }
-    if bus.flash_interface.timing.is_zero() || !in_flash(target, bus) {
-        return HalfCycles::default();
-    }
-    bus.flash_interface.timing.jump(target)
-}
-
-pub(crate) fn in_flash(address: u32, bus: &Bus) -> bool {
-    bus.flash.contains(address)
-        || bus.memory_at(address).is_some_and(|m| m.kind == MemoryKind::Flash)
 }
 
 /// LDRT, STRT and their kind, by their encoding: they access memory as if unprivileged (DDI 0403,
@@ -476,110 +329,5 @@ pub fn next_it(it: u8, insn: Insn) -> u8 {
     }
 }
 
-fn data_wait(placed: Placed, bus: &Bus, timing: &Timing) -> HalfCycles {
-    let literal = literal_wait(placed.insn, bus);
-    let words = u32::from(timing.cost(placed.insn).load_store);
-    if bus.system_bus && placed.address >= SYSTEM_BUS && words > 0 {
-        return system_bus_wait(placed.size, words, literal);
-    }
-    literal
-}
-
-/// Cycles that each instruction waits where RAM answers late at first.
-fn first_waits(code: &[Placed], bus: &Bus, timing: &Timing) -> Vec<u8> {
-    if bus.first_wait.length == 0 {
-        return vec![0; code.len()];
-    }
-    let waits = neighbours::first_waits(timing.kind, code).into_iter();
-    waits.map(|waits| if waits { bus.first_wait.cycles } else { 0 }).collect()
-}
-
-fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {
-    match insn {
-        Insn::LdrLit { address, .. } if in_flash(address, bus) => {
-            bus.flash_interface.timing.data_read
-        }
-        _ => HalfCycles::default(),
-    }
-}
-
-/// An upper bound on a block's cycles whatever its accesses meet, bus contention aside (events that
-/// start it end the fast path).
-fn worst_case(insns: &[Insn], cycles: u32, words: u32, bus: &Bus, timing: &Timing) -> u32 {
-    let divider = bus.clocks.apb_divider.max(bus.clocks.apb2_divider).max(1);
-    let apb = (bus.apb_wait.high * u64::from(divider)) as u32;
-    let per_access = bus.flash_interface.timing.data_read.high.div_ceil(2).max(apb);
-    let lines = bus.flash_interface.accelerator.lines_in(4 * insns.len() as u32);
-    let accelerator = bus.flash_interface.accelerator.worst(lines, words);
-    let jump = bus
-        .flash_interface
-        .timing
-        .unaligned_target
-        .high
-        .max(bus.flash_interface.timing.aligned_target.high);
-    let each = |insn: &Insn| {
-        let most = if timing.varies(*insn) { MOST_FOR_OPERANDS } else { 0 };
-        insn.transfers() * per_access + most
-    };
-    let jump = jump.max(SYSTEM_BUS_JUMP.high);
-    // The half cycle carried in may add one.
-    cycles + insns.iter().map(each).sum::<u32>() + accelerator + jump.div_ceil(2) + 1
-}
-
 #[cfg(test)]
-mod tests {
-    use std::sync::atomic::AtomicBool;
-
-    use crate::boards::Board;
-    use crate::cores::arm::{Machine, Stop};
-
-    const BOARD: &str = "
-        name = 'aliases'
-        description = 'memories that appear twice'
-        clock_hz = 1_000_000
-        core = { model = 'cortex-m0', multiplier_cycles = 1, irq_lines = 0, cpuid = 0 }
-        [[memory]]
-        name = 'flash'
-        kind = 'flash'
-        base = 0x0800_0000
-        size = 0x400
-        alias = 0
-        [[memory]]
-        name = 'ram'
-        kind = 'ram'
-        base = 0x2000_0000
-        size = 0x400
-        alias = 0x1000_0000
-    ";
-
-    /// A machine that starts at `entry` with this code there.
-    fn machine(entry: u32, code: &[u16]) -> Machine<()> {
-        let board = Board::parse(BOARD).expect("a board");
-        let mut bus = board.build().expect("builds");
-        let vectors = [0x2000_0400, entry | 1].map(u32::to_le_bytes).concat();
-        bus.load(0, &vectors).expect("flash");
-        let code: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
-        bus.load(entry, &code).expect("memory");
-        let mut machine = Machine::new(bus, &board.arm_core().unwrap(), ());
-        machine.reset().expect("a vector table");
-        machine
-    }
-
-    /// Such code was decoded anew each time that it ran, until the host had no memory left.
-    #[test]
-    fn code_in_an_alias_is_decoded_once() {
-        // adds r0, #1; b back
-        let mut machine = machine(0x40, &[0x3001, 0xe7fd]);
-        assert_eq!(machine.run(40_000, &AtomicBool::new(false)), Stop::Limit);
-        assert_eq!((machine.cpu.r[0], machine.blocks.all.len()), (10_000, 1));
-    }
-
-    #[test]
-    fn code_in_an_alias_of_ram_may_change_itself() {
-        // strh r2, [r3] makes `adds r1, #1` of the `adds r0, #1` before it.
-        let mut machine = machine(0x1000_0040, &[0x3001, 0x801a, 0xe7fc]);
-        (machine.cpu.r[2], machine.cpu.r[3]) = (0x3101, 0x2000_0040);
-        machine.run(600, &AtomicBool::new(false));
-        assert_eq!((machine.cpu.r[0], machine.cpu.r[1]), (1, 99));
-    }
-}
+mod tests;

@@ -89,20 +89,8 @@ impl<O: Observer> Machine<O> {
         let block = &self.blocks.all[id as usize];
         let (it, next_it) = (block.it_at(at), block.it_at(at + 1));
         self.cpu.it = it;
-        if it != 0 && !self.cpu.passes_it(it) && !insn.is_unconditional() {
-            self.skip(id, at, next);
-            self.cpu.it = next_it;
-            return Ok(false);
-        }
-        if self.guarded.everywhere && !(self.may_fetch(pc) && self.may_fetch(next.wrapping_sub(2)))
-        {
-            let fault = Fault::Protected { address: pc, purpose: Purpose::Fetch };
-            return self.fault(fault, pc).map(|()| true);
-        }
-        if insn.is_fp()
-            && let Err(fault) = self.prepare_fp(pc)
-        {
-            return self.fault(fault, pc).map(|()| true);
+        if let Some(left) = self.hold_back(id, at, insn, next)? {
+            return Ok(left);
         }
         let (ipsr, sp) = (self.cpu.ipsr, self.cpu.r[13]);
         let masked = self.masked_priority();
@@ -204,28 +192,7 @@ impl<O: Observer> Machine<O> {
         }
         self.cpu.pc = next;
         self.cpu.it = next_it;
-        let left = match end {
-            End::Next => self.system_effect(insn, pc, next)?,
-            End::Direct => {
-                self.cpu.pc = insn.target().unwrap_or(next);
-                let cost = jump_wait(self.cpu.pc, &self.bus);
-                if cost != HalfCycles::default() {
-                    self.fetch_wait(cost, pc);
-                }
-                if O::FLOW {
-                    self.report_direct(id);
-                }
-                true
-            }
-            End::Indirect(value) if value >= EXC_RETURN && self.cpu.ipsr != 0 => {
-                self.exception_return(value, pc, meta.cost.refill)?;
-                true
-            }
-            End::Indirect(value) => {
-                self.arrive_indirect(value, id);
-                true
-            }
-        };
+        let left = self.go_where(&end, id, insn, (pc, next), meta.cost.refill)?;
         self.spend(pc);
         if self.traced {
             // An exception's cycles are counted by themselves.
@@ -241,6 +208,69 @@ impl<O: Observer> Machine<O> {
         }
         self.look_at_stack_after(id, at, pc, sp);
         Ok(left)
+    }
+
+    /// What keeps an instruction from being executed at all: a condition that fails, memory that
+    /// may not be fetched, a floating-point unit that is off. Returns whether the flow went
+    /// elsewhere then.
+    #[inline(always)]
+    fn hold_back(
+        &mut self,
+        id: BlockId,
+        at: usize,
+        insn: Insn,
+        next: u32,
+    ) -> Result<Option<bool>, Stop> {
+        let (pc, it) = (self.cpu.pc, self.cpu.it);
+        if it != 0 && !self.cpu.passes_it(it) && !insn.is_unconditional() {
+            self.skip(id, at, next);
+            self.cpu.it = self.blocks.all[id as usize].it_at(at + 1);
+            return Ok(Some(false));
+        }
+        if self.guarded.everywhere && !(self.may_fetch(pc) && self.may_fetch(next.wrapping_sub(2)))
+        {
+            let fault = Fault::Protected { address: pc, purpose: Purpose::Fetch };
+            return self.fault(fault, pc).map(|()| Some(true));
+        }
+        if insn.is_fp()
+            && let Err(fault) = self.prepare_fp(pc)
+        {
+            return self.fault(fault, pc).map(|()| Some(true));
+        }
+        Ok(None)
+    }
+
+    /// Goes on where an instruction leads, at `pc` and with another at `next` behind it. Returns
+    /// whether that is elsewhere.
+    #[inline(always)]
+    fn go_where(
+        &mut self,
+        end: &End,
+        id: BlockId,
+        insn: Insn,
+        (pc, next): (u32, u32),
+        refill: u8,
+    ) -> Result<bool, Stop> {
+        match *end {
+            End::Next => return self.system_effect(insn, pc, next),
+            End::Direct => {
+                self.cpu.pc = insn.target().unwrap_or(next);
+                let cost = jump_wait(self.cpu.pc, &self.bus);
+                if cost != HalfCycles::default() {
+                    self.fetch_wait(cost, pc);
+                }
+                if O::FLOW {
+                    self.report_direct(id);
+                }
+            }
+            End::Indirect(value) if value >= EXC_RETURN && self.cpu.ipsr != 0 => {
+                self.exception_return(value, pc, refill)?;
+            }
+            End::Indirect(value) => {
+                self.arrive_indirect(value, id);
+            }
+        }
+        Ok(true)
     }
 
     /// An instruction whose condition failed: it retires, and does nothing else.

@@ -6,18 +6,16 @@
 
 use strobe_model::{Bounds, Cause};
 
-use super::block::{BlockId, in_flash, jump_wait};
+use super::block::{in_flash, jump_wait};
 use super::core::{Machine, Sleep};
 use super::fault::{ExceptionStep, Fault};
 use super::nvic::IDLE_PRIORITY;
 use super::run::Stop;
-use super::stack_source;
 use super::system::number;
 use super::trace::Action;
-use crate::kernel::core::Core as _;
 use crate::kernel::device::Size;
 use crate::kernel::flash::{HalfCycles, bounds};
-use crate::kernel::observe::{Motion, Observer, Stack, StackPoint, Transfer, TransferKind, Wait};
+use crate::kernel::observe::{Motion, Observer, TransferKind, Wait};
 
 /// Words of a stacked frame: R0-R3, R12, LR, return address, xPSR.
 const FRAME_BYTES: u32 = 32;
@@ -424,72 +422,6 @@ impl<O: Observer> Machine<O> {
         let frame = self.cpu.r[13].wrapping_sub(FRAME_BYTES) & !7;
         let ends = [frame, frame.wrapping_add(FRAME_BYTES - 4)];
         ends.iter().any(|&a| self.bus.peek(a, Size::Word).is_none())
-    }
-
-    #[inline(always)]
-    pub(crate) fn report_transfer(&mut self, kind: TransferKind, from: u32) {
-        self.report_transfer_at(kind, from, self.now);
-    }
-
-    /// Reports the stack pointer if that brings something new.
-    #[inline(always)]
-    pub(super) fn look_at_stack(&mut self, pc: u32) {
-        if self.observer.follows_stack() && !self.observer.stack_window().contains(self.cpu.r[13]) {
-            self.report_stack(pc, Motion::Moved);
-        }
-    }
-
-    /// The same after instruction `at` of block `id`, which is at `pc`; the stack pointer was
-    /// `before`.
-    #[inline(always)]
-    pub(super) fn look_at_stack_after(&mut self, id: BlockId, at: usize, pc: u32, before: u32) {
-        let now = self.cpu.r[13];
-        if self.observer.follows_stack() && !self.observer.stack_window().contains(now) {
-            let run = self.blocks.all[id as usize].insns.get(..=at).unwrap_or_default();
-            let is_set = now != before && stack_source::is_from_elsewhere(run);
-            self.report_stack(pc, if is_set { Motion::Set { before } } else { Motion::Moved });
-        }
-    }
-
-    /// Tells where the stack pointer is, after the instruction at `pc` or an exception there.
-    #[cold]
-    pub(super) fn report_stack(&mut self, pc: u32, motion: Motion) {
-        let stack = if self.cpu.uses_psp() { Stack::Process } else { Stack::Main };
-        let point = StackPoint { sp: self.cpu.r[13], stack, motion, pc, now: self.now };
-        self.observer.stack(point, &self.bus);
-    }
-
-    // As a call, it would copy `kind`, which has just been written in smaller pieces: that took a
-    // seventh of the time of programs that call often.
-    #[inline(always)]
-    fn report_transfer_at(&mut self, kind: TransferKind, from: u32, now: u64) {
-        if O::FLOW {
-            let transfer = Transfer {
-                kind,
-                from,
-                to: self.cpu.pc,
-                sp: self.cpu.r[13],
-                stack: if self.cpu.uses_psp() { Stack::Process } else { Stack::Main },
-                now,
-                asleep: self.asleep,
-                instructions: self.instructions,
-                arguments: [self.cpu.r[0], self.cpu.r[1], self.cpu.r[2], self.cpu.r[3]],
-            };
-            self.observer.transfer(&transfer, &self.bus);
-            self.look_at_stack(self.cpu.pc);
-            if self.belongs_to.is_some() {
-                self.hand_over();
-            }
-        }
-    }
-
-    /// What has been counted so far belongs to whoever ran, what comes to whoever runs now.
-    #[cold]
-    fn hand_over(&mut self) {
-        let who = self.observer.who();
-        if who != self.belongs_to {
-            self.distinguish();
-        }
     }
 }
 

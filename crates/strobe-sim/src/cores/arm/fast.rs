@@ -220,18 +220,6 @@ impl<O: Observer> Machine<O> {
         }
     }
 
-    /// Reports a direct jump that may change the running function.
-    pub(super) fn report_direct(&mut self, id: BlockId) {
-        let block = &self.blocks.all[id as usize];
-        let from = block.last_at;
-        if block.calls {
-            let return_address = block.end;
-            self.report_transfer(TransferKind::Call { return_address }, from);
-        } else if block.leaves_function {
-            self.report_transfer(TransferKind::Direct, from);
-        }
-    }
-
     /// After the jump to a computed address at a block's end: the new state, its cost, and who
     /// wants to know. Returns the block there, if it is decoded.
     pub(super) fn arrive_indirect(&mut self, value: u32, id: BlockId) -> BlockId {

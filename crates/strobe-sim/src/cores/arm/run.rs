@@ -318,7 +318,7 @@ impl<O: Observer> Machine<O> {
         Ok(times > 0)
     }
 
-    /// Tells the flash accelerator which lines a block needs.
+    /// Asks the flash accelerator for the lines that a block needs.
     fn note_lines(&mut self, id: BlockId) {
         let block = &self.blocks.all[id as usize];
         let Bus { flash_interface, aliases, .. } = &mut self.bus;

@@ -140,7 +140,7 @@ impl<O: Observer> Machine<O> {
     }
 
     /// A handler begins: its time is that of what requested it, or, where that had to wait, of the
-    /// code that it waited for. `stacked` says that the interrupted code has been.
+    /// code that it waited for. `stacked` is whether the interrupted code has been.
     pub(super) fn take_over(&mut self, exception: u16, stacked: bool) {
         let request = self.system.nvic.pended_drift(exception);
         if stacked && self.is_idle() {
@@ -282,7 +282,7 @@ impl<O: Observer> Machine<O> {
         let (from, to) = (last.polled.cycle, read.polled.cycle);
         let (own, event) = self.bus.time_of(read.polled.address, (from, to))?;
         let turn = to - from;
-        // Where it counts by itself and says nothing, anywhere in between.
+        // Where it counts by itself and reports nothing, anywhere in between.
         let event = event.unwrap_or(to - turn / 2);
         let spread = |high| {
             let (less, more) =

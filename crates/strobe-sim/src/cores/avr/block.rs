@@ -111,7 +111,7 @@ fn sorted(mut addresses: Vec<u32>) -> Vec<u32> {
 }
 
 impl Blocks {
-    /// Tells where functions begin; blocks do not run across such an address.
+    /// States where functions begin; blocks do not run across such an address.
     pub(super) fn set_entries(&mut self, entries: Vec<u32>) {
         self.entries = sorted(entries);
         self.clear();

@@ -180,7 +180,7 @@ impl<O: Observer> Machine<O> {
         self.unsettled > 0 || window != StackWindow::ALL && !block.stays_in(window, sp)
     }
 
-    /// Tells where the stack pointer is after the instruction at `pc`.
+    /// Reports where the stack pointer is after the instruction at `pc`.
     #[cold]
     pub(super) fn report_stack(&mut self, pc: u32) {
         let (sp, now) = (self.stack_top(), self.now);
@@ -224,7 +224,7 @@ impl<O: Observer> Machine<O> {
         }
     }
 
-    /// Tells who counts from here on, if that has changed.
+    /// Reports who counts from here on, if that has changed.
     fn hand_over(&mut self) {
         let who = self.observer.who();
         if who != self.belongs_to {

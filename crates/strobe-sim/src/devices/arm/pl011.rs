@@ -362,11 +362,7 @@ impl Device for Pl011 {
 impl SerialEnd for Pl011 {
     fn host_byte(&mut self, byte: u8, cx: &mut Context) {
         if !self.rx.push(byte) {
-            let name = cx.name().to_owned();
-            cx.warn_of(
-                "data-lost",
-                format!("{name}: the host sends faster than the line carries: bytes were lost"),
-            );
+            cx.warn_host_ahead();
         }
         self.event(cx);
     }

@@ -248,13 +248,7 @@ impl Device for Uart {
 impl SerialEnd for Uart {
     fn host_byte(&mut self, byte: u8, cx: &mut Context) {
         if !self.rx.push(byte) {
-            cx.warn_of(
-                "data-lost",
-                format!(
-                    "{}: the host sends faster than the line carries: bytes were lost",
-                    cx.name()
-                ),
-            );
+            cx.warn_host_ahead();
         }
         self.event(cx);
     }

@@ -317,7 +317,7 @@ impl CoreEvents for Usart {
 impl SerialEnd for Usart {
     fn host_byte(&mut self, byte: u8, cx: &mut Context) {
         if !self.receiver.push(byte) {
-            cx.warn_overrun();
+            cx.warn_host_ahead();
         }
         self.catch_up(cx);
     }

@@ -44,7 +44,7 @@ fn pins(cx: &mut Create, names: &[String]) -> Result<Vec<SignalId>, String> {
 }
 
 impl Cable {
-    /// Tells the other end of an output, if there is anything new.
+    /// Notifies the other end of an output, if there is anything new.
     fn send(&mut self, wire: usize, cx: &Context) {
         let pin = self.outputs[wire];
         let level = cx.is_held(pin).then(|| cx.level(pin));

@@ -10,11 +10,13 @@
 //! that cannot see from the access itself that they were served.
 
 mod channel;
+mod flags;
 
 #[cfg(test)]
 mod tests;
 
 use channel::{Channel, flag};
+pub(super) use flags::Flags;
 
 use crate::devices::common::register;
 use crate::kernel::bus::Slave;
@@ -118,7 +120,7 @@ impl Request {
 }
 
 impl Request {
-    /// Tells the source, if it is asking, that it has been served.
+    /// Shows the source, if it is asking, that it has been served.
     pub(super) fn acknowledge(&self, cx: &mut Context) {
         if self.is_high(cx) {
             let level = cx.level(self.acknowledge);
@@ -249,7 +251,7 @@ impl Dma {
 
     fn publish_interrupts(&mut self, cx: &mut Context) {
         for (channel, &line) in self.channels.iter_mut().zip(&self.irq_lines) {
-            cx.lose_requests(line, channel.take_lost());
+            cx.lose_requests(line, channel.flags.take_lost());
         }
         for &line in &self.irq_lines {
             let asks = |(channel, &on): (&Channel, &usize)| on == line && channel.interrupts();

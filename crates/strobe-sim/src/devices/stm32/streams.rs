@@ -221,7 +221,7 @@ impl Dma {
 
     fn publish_interrupts(&mut self, cx: &mut Context) {
         for (line, stream) in self.streams.iter_mut().enumerate() {
-            cx.lose_requests(line, stream.take_lost());
+            cx.lose_requests(line, stream.flags.take_lost());
             cx.interrupt(line, stream.interrupts());
         }
     }
@@ -236,7 +236,7 @@ impl Dma {
     fn register(&self, offset: u32) -> Option<u32> {
         if STATUS.contains(&offset) {
             let four = &self.streams[offset as usize..][..4];
-            let flags = four.iter().zip(FLAG_SHIFTS).map(|(s, shift)| s.flags << shift);
+            let flags = four.iter().zip(FLAG_SHIFTS).map(|(s, shift)| s.flags.set << shift);
             return Some(flags.fold(0, std::ops::BitOr::bitor));
         }
         if CLEAR.contains(&offset) {
@@ -258,7 +258,7 @@ impl Dma {
         if CLEAR.contains(&offset) {
             let four = &mut self.streams[(offset - CLEAR.start) as usize..][..4];
             for (stream, shift) in four.iter_mut().zip(FLAG_SHIFTS) {
-                stream.flags &= !(value >> shift & FLAG_MASK);
+                stream.flags.set &= !(value >> shift & FLAG_MASK);
             }
         }
         let Some((stream, register)) = Dma::locate(offset) else { return };

@@ -382,13 +382,7 @@ impl Device for Usart {
 impl SerialEnd for Usart {
     fn host_byte(&mut self, byte: u8, cx: &mut Context) {
         if !self.rx.push(byte) {
-            cx.warn_of(
-                "data-lost",
-                format!(
-                    "{}: the host sends faster than the line carries: bytes were lost",
-                    self.name
-                ),
-            );
+            cx.warn_host_ahead();
         }
         self.run(cx);
         self.publish(cx);

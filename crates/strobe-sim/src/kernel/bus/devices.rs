@@ -22,7 +22,7 @@ impl Bus {
         Some(result)
     }
 
-    /// Tells listeners of changed signals and clocks until all is quiet.
+    /// Notifies listeners of changed signals and clocks until all is quiet.
     pub(crate) fn settle(&mut self) {
         // A board file can wire devices in a ring; real wires would oscillate, we stop and report
         // it.

@@ -133,7 +133,7 @@ impl Bus {
         edges.flatten().unwrap_or_default()
     }
 
-    /// Tells a cable what its wires are going to do.
+    /// Notifies a cable of what its wires are going to do.
     pub fn edges_come(&mut self, id: DeviceId, edges: &[Edge]) {
         self.call(id.0 as usize, |device, cx| {
             device.cable_end()?.edges_come(edges, cx);
@@ -152,7 +152,7 @@ impl Bus {
         slots.map(|(at, slot)| (DeviceId(at as u8), slot.name.as_str()))
     }
 
-    /// Says what is at the other end of an Ethernet controller's cable.
+    /// Connects the other end of an Ethernet controller's cable.
     pub fn connect(&mut self, id: DeviceId, backend: Backend) {
         self.call(id.0 as usize, |device, _| {
             device.network_end()?.connect(backend);

@@ -6,7 +6,7 @@
 use super::part::{Picture, Shown};
 use super::{DeviceId, Direction, ResetCause, SerialFrame, Size};
 use crate::kernel::bus::{Bus, Slave};
-use crate::kernel::clock::{ClockChange, Clocks, Gate};
+use crate::kernel::clock::{Clocks, Gate};
 use crate::kernel::flash::FlashCaches;
 use crate::kernel::memory::BusFault;
 use crate::kernel::signal::SignalId;
@@ -54,7 +54,7 @@ impl Context<'_> {
         self.bus.set_irq(self.id, line, level);
     }
 
-    /// Says that what asks for an interrupt happened `times` times more, although the line was
+    /// Reports that what asks for an interrupt happened `times` times more, although the line was
     /// asserted for it: these requests are lost.
     pub fn lose_requests(&mut self, line: usize, times: u64) {
         if times > 0 {
@@ -108,11 +108,6 @@ impl Context<'_> {
     /// The clock tree.
     pub fn clocks(&self) -> &Clocks {
         &self.bus.clocks
-    }
-
-    /// Every change of the core clock so far.
-    pub fn clock_history(&self) -> &[ClockChange] {
-        self.bus.clocks.history()
     }
 
     /// For a clock controller: changes the clock tree, then notifies all devices.
@@ -316,6 +311,13 @@ impl Context<'_> {
         let text = format!(
             "{name}: bytes came in before the firmware took those before (overrun): they are lost"
         );
+        self.warn_of("data-lost", text);
+    }
+
+    /// Counts a byte from the host that found no room in front of the line.
+    pub fn warn_host_ahead(&mut self) {
+        let name = self.name();
+        let text = format!("{name}: the host sends faster than the line carries: bytes were lost");
         self.warn_of("data-lost", text);
     }
 }

@@ -129,7 +129,7 @@ impl CallTree {
         self.window = (StackWindow::NONE, self.threads.current());
     }
 
-    /// Tells where functions begin that a compiler jumps to, not calls, in the middle of a
+    /// States where functions begin that a compiler jumps to, not calls, in the middle of a
     /// `switch`, and that jump on to one of its cases: they are shown as called.
     pub fn know_helpers(&mut self, mut starts: Vec<u32>) {
         starts.sort_unstable();

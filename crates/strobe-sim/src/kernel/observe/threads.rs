@@ -1,4 +1,4 @@
-//! Tells threads apart: whose stack the stack pointer is in.
+//! Distinguishes threads: whose stack the stack pointer is in.
 //!
 //! Nothing is asked of the firmware. A thread that was interrupted goes on with the stack pointer
 //! that it had then; a stack pointer anywhere else belongs to another thread: to the one whose
@@ -128,14 +128,14 @@ impl Threads {
         Threads { all: vec![Thread::default()], ..Threads::default() }
     }
 
-    /// Tells where variables are (start, end) and what is known of the operating system.
+    /// States where variables are (start, end) and what is known of the operating system.
     pub fn know(&mut self, mut areas: Vec<(u32, u32)>, layout: Option<Layout>) {
         areas.sort_unstable();
         self.areas = areas;
         self.layout = layout;
     }
 
-    /// Tells where the stack that code from reset has should end.
+    /// States where the stack that code from reset has should end.
     pub fn know_floors(&mut self, floors: Vec<Floor>) {
         self.floors = floors;
     }

@@ -110,13 +110,7 @@ fn name(node: &AllocationNode) -> &str {
 
 fn profile(report: &AllocationsReport) -> Profile {
     let kind = if report.damage.heads > 0 { Kind::AtLeast } else { Kind::Exact };
-    let measure = |id: &str, title: &str, unit| Measure {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        unit,
-        kind: kind.clone(),
-        part: None,
-    };
+    let measure = |id: &str, title: &str, unit| Measure::new(id, title, unit, kind.clone());
     let mut profile = Profile {
         measures: vec![
             measure("bytes", "bytes allocated", Unit::BYTES),

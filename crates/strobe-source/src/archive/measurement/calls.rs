@@ -87,13 +87,7 @@ fn table(about: &About, functions: &FunctionsSeen) -> Table {
 fn profile(about: &About, functions: &FunctionsSeen) -> Profile {
     let calls: &Calls = &about.extras.calls;
     let kind = if about.lossy() { Kind::AtLeast } else { Kind::Exact };
-    let measure = |id: &str, title: &str, unit| Measure {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        unit,
-        kind: kind.clone(),
-        part: None,
-    };
+    let measure = |id: &str, title: &str, unit| Measure::new(id, title, unit, kind.clone());
     let mut profile = Profile {
         measures: vec![
             measure("time", "time", Unit::NANOSECONDS),

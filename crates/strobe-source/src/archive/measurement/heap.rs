@@ -245,22 +245,15 @@ impl HeapView<'_> {
     }
 
     fn measures(&self) -> Vec<Measure> {
-        let measure = |id: &str, title: &str, unit, kind| Measure {
-            id: id.to_owned(),
-            title: title.to_owned(),
-            unit,
-            kind,
-            part: None,
-        };
         let (seen, left) = match self.heap.uncertain {
             true => (Kind::AtLeast, Kind::Modelled { why: self.uncertain.to_owned() }),
             false => (Kind::Exact, Kind::Exact),
         };
         vec![
-            measure("live-bytes", "bytes in use at the end", Unit::BYTES, left.clone()),
-            measure("live-blocks", "blocks in use at the end", Unit::COUNT, left),
-            measure("bytes", "bytes allocated", Unit::BYTES, seen.clone()),
-            measure("blocks", "blocks allocated", Unit::COUNT, seen),
+            Measure::new("live-bytes", "bytes in use at the end", Unit::BYTES, left.clone()),
+            Measure::new("live-blocks", "blocks in use at the end", Unit::COUNT, left),
+            Measure::new("bytes", "bytes allocated", Unit::BYTES, seen.clone()),
+            Measure::new("blocks", "blocks allocated", Unit::COUNT, seen),
         ]
     }
 

@@ -26,8 +26,8 @@ pub(super) fn runs(firmware: &Firmware, core: Architecture) -> bool {
     while let Some(begin) = open.pop() {
         let mut at = begin;
         while seen.len() < MOST_INSTRUCTIONS && seen.insert(at) {
-            let Some(first) = half(firmware, at) else { break };
-            let second = half(firmware, at.wrapping_add(2)).unwrap_or(0);
+            let Some(first) = firmware.half_at(at) else { break };
+            let second = firmware.half_at(at.wrapping_add(2)).unwrap_or(0);
             let (insn, size) = decode(Architecture::V7EM_FP, at, first, second);
             if is_none(decode(core, at, first, second).0) && !is_none(insn) {
                 return false;
@@ -45,11 +45,6 @@ pub(super) fn runs(firmware: &Firmware, core: Architecture) -> bool {
 /// Whether there is no such instruction.
 fn is_none(insn: Insn) -> bool {
     matches!(insn, Insn::Undefined | Insn::NoCoprocessor)
-}
-
-fn half(firmware: &Firmware, at: u32) -> Option<u16> {
-    let bytes = firmware.bytes_at(at, 2)?;
-    Some(u16::from_le_bytes([bytes[0], bytes[1]]))
 }
 
 #[cfg(test)]

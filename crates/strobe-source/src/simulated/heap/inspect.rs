@@ -7,6 +7,9 @@
 //! copying what was never written, as of a structure with padding: only what comes of the copy
 //! counts.
 
+mod blocks;
+mod judging;
+
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +19,7 @@ use strobe_sim::observe::Access;
 use strobe_sim::observe::heap::{Call, Inspector, Moment, Standing};
 use strobe_sim::observe::schedule::Who;
 
-use super::allocators::{Area, Found, Role};
+use super::allocators::{Found, Role};
 use super::bytes::{Byte, Bytes};
 use super::replay::{Change, Grown, Replay};
 
@@ -30,14 +33,8 @@ const COPY_WITHIN: u64 = 8;
 /// Behind the end of what was taken from the system: so many bytes are nobody's.
 const BEHIND_END: u32 = 32;
 
-/// Bytes behind a block in which an access is its overrun rather than one to what was freed there.
-const JUST_BEHIND: u32 = 16;
-
 /// Registers that one instruction loads, from which on that is no use of each value.
 const SEVERAL: u64 = 3;
-
-/// The largest fixed memory of a heap whose gaps are known byte by byte.
-const MOST_GAPS: u32 = 64 << 20;
 
 /// What an access must not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -179,91 +176,6 @@ impl Inspection {
         (untouched, unread)
     }
 
-    fn born(&mut self, block: u32, from: Option<u32>, call: &Call, filled: &[Range<u32>]) {
-        let Some(known) = self.replay.shadow().blocks.get(block as usize).copied() else { return };
-        if let Some(heap) = self.found.heaps.get(known.heap)
-            && let Area::Fixed(begin, end) = heap.area
-            && !std::mem::replace(&mut self.begun[known.heap], true)
-            && end.saturating_sub(begin) <= MOST_GAPS
-        {
-            self.gaps(begin..end);
-        }
-        let range = self.range(block);
-        let cleared = self.clears(call);
-        let old: Vec<Byte> = from
-            .map(|from| self.range(from).map(|at| self.bytes.get(at)).collect())
-            .unwrap_or_default();
-        for (at, address) in range.clone().enumerate() {
-            let kept = old.get(at);
-            let written = cleared
-                || match kept {
-                    Some(byte) => byte.is(Byte::WRITTEN),
-                    // What resizing writes behind the old bytes is what it has found there.
-                    None => from.is_none() && filled.iter().any(|range| range.contains(&address)),
-                };
-            let flags = Byte::LIVE | if written { Byte::WRITTEN } else { 0 };
-            // What was touched before it was resized is touched.
-            let used = kept.map_or(0, |byte| byte.flags() & Byte::USED);
-            *self.bytes.at(address) = Byte::of(block, flags | used);
-        }
-        let header = self.found.heaps.get(known.heap).map_or(0, |heap| heap.header);
-        let word = if self.found.base == 0 { 4 } else { 1 };
-        let usable = known.usable.unwrap_or_else(|| known.size.next_multiple_of(word));
-        let before = range.start.saturating_sub(header)..range.start;
-        let behind = range.end..range.start.saturating_add(usable);
-        for address in before.chain(behind) {
-            let byte = self.bytes.at(address);
-            if !byte.is(Byte::LIVE) {
-                *byte = Byte::of(block, Byte::EDGE);
-            }
-        }
-        self.usage.resize(block as usize + 1, Usage::default());
-    }
-
-    /// Whether a call returns memory that is cleared, by its definition.
-    fn clears(&self, call: &Call) -> bool {
-        let Some(known) = self.found.functions.get(call.function as usize) else { return false };
-        let counts = matches!(known.role, Role::Allocate { count: Some(_), .. });
-        counts || ["calloc", "zalloc", "zeroed"].iter().any(|word| known.name.contains(word))
-    }
-
-    fn gone(&mut self, block: u32) {
-        let (untouched, unread) = self.rest(block);
-        if let Some(usage) = self.usage.get_mut(block as usize) {
-            (usage.untouched, usage.unread) = (untouched, unread);
-        }
-        let Some(known) = self.replay.shadow().blocks.get(block as usize).copied() else { return };
-        let range = self.range(block);
-        let header = self.found.heaps.get(known.heap).map_or(0, |heap| heap.header);
-        let end = range.start.saturating_add(known.usable.unwrap_or(known.size)).max(range.end);
-        for address in range.start.saturating_sub(header)..end.saturating_add(4) {
-            let Some(byte) = self.bytes.known(address).filter(|b| b.block() == Some(block)) else {
-                continue;
-            };
-            *byte = match range.contains(&address) {
-                true => Byte::of(block, Byte::FREED | byte.flags() & (Byte::WRITTEN | Byte::USED)),
-                false => Byte::free(Byte::GAP),
-            };
-        }
-    }
-
-    fn gaps(&mut self, range: Range<u32>) {
-        for address in range {
-            let byte = self.bytes.at(address);
-            if *byte == Byte::default() || byte.is(Byte::COPY) {
-                *byte = Byte::free(Byte::GAP);
-            }
-        }
-    }
-
-    fn leave(&mut self, range: Range<u32>) {
-        for address in range {
-            if let Some(byte) = self.bytes.known(address).filter(|byte| byte.is(Byte::GAP)) {
-                *byte = Byte::default();
-            }
-        }
-    }
-
     /// What an allocator's call writes may be what it fills the block with.
     fn fills(&mut self, call: u32, access: &Access) {
         let (begin, end) = (access.address, access.address.saturating_add(access.size.bytes()));
@@ -275,64 +187,6 @@ impl Inspection {
         if ranges.len() > 64 {
             ranges.remove(0);
         }
-    }
-
-    fn bytes_of(&self, access: &Access) -> ([Byte; 4], usize) {
-        let n = (access.size.bytes() as usize).min(4);
-        let mut bytes = [Byte::default(); 4];
-        for (at, byte) in (0u32..).zip(&mut bytes[..n]) {
-            *byte = self.bytes.get(access.address.wrapping_add(at));
-        }
-        (bytes, n)
-    }
-
-    /// The second word of a pair that one instruction reads, in one doubleword with the first one,
-    /// of which bytes are in a block and written.
-    fn completes_pair(&self, access: &Access) -> bool {
-        self.last.is_some_and(|last| {
-            let pair = last.pc == access.pc && !last.write && last.address ^ access.address == 4;
-            let (bytes, n) = self.bytes_of(&last);
-            pair && bytes[..n].iter().any(|byte| byte.is(Byte::LIVE) && byte.is(Byte::WRITTEN))
-        })
-    }
-
-    fn judge(&self, access: &Access, bytes: &[Byte]) -> Option<(FaultKind, Option<u32>)> {
-        let first = |flags: u32| bytes.iter().find(|byte| byte.is(flags));
-        let is_inside = bytes.iter().any(|byte| byte.is(Byte::LIVE));
-        if let Some(freed) = first(Byte::FREED).filter(|_| access.write || !is_inside) {
-            let freed = freed.block();
-            return Some(match freed.and_then(|freed| self.overrun(access, freed)) {
-                Some(live) => (FaultKind::OutOfBounds, Some(live)),
-                None => (FaultKind::AfterFree, freed),
-            });
-        }
-        let beside = first(Byte::EDGE | Byte::GAP);
-        if let Some(beside) = beside
-            && (access.write || !is_inside && !self.completes_pair(access))
-        {
-            let inside = first(Byte::LIVE).and_then(|byte| byte.block());
-            let pointer = access.address.wrapping_sub(self.found.base);
-            let nearest = || self.replay.block_before(pointer).filter(|_| !beside.is(Byte::EDGE));
-            let block = inside.or_else(nearest).or(beside.block());
-            return Some((FaultKind::OutOfBounds, block));
-        }
-        let unwritten = bytes.iter().all(|byte| byte.is_unwritten());
-        if !access.write && unwritten && !self.completes_pair(access) {
-            return Some((FaultKind::Unwritten, bytes.first().and_then(|byte| byte.block())));
-        }
-        None
-    }
-
-    /// The live block over whose end an access to a freed block's memory runs: it ends right there,
-    /// and the freed one has lost its begin to another, so that few pointers to it can be left.
-    fn overrun(&self, access: &Access, freed: u32) -> Option<u32> {
-        let begin = self.bytes.get(self.range(freed).start);
-        if begin.is(Byte::FREED) && begin.block() == Some(freed) {
-            return None;
-        }
-        let live = self.replay.block_before(access.address.wrapping_sub(self.found.base))?;
-        let behind = access.address.checked_sub(self.range(live).end)?;
-        (behind < JUST_BEHIND).then_some(live)
     }
 
     /// Follows loads of several registers by one instruction: a word a cycle.

@@ -214,10 +214,7 @@ fn counts(record: &Record, model: &Model) -> Vec<Measure> {
         true => Kind::Modelled { why: super::waits::TURNS.to_owned() },
         false => Kind::Exact,
     };
-    let counted = |id: &str, title: &str, unit: Unit| {
-        let (id, title) = (id.to_owned(), title.to_owned());
-        Measure { id, title, unit, kind: kind.clone(), part: None }
-    };
+    let counted = |id: &str, title: &str, unit| Measure::new(id, title, unit, kind.clone());
     let part = |id: &str, title: &str, idle: bool, meaning: &str| {
         let (letter, advice) = (None, None);
         let (of, meaning) = (EXECUTIONS.to_owned(), Some(meaning.to_owned()));

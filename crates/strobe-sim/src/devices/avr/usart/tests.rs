@@ -38,6 +38,18 @@ fn a_byte_takes_320_cycles_at_500_kbit() {
     assert_eq!(&times[times.len() - 4..], [320, 352, 480, 608]);
 }
 
+/// Bytes that the firmware had no chance to take are no overrun of its own.
+#[test]
+fn a_host_ahead_of_the_line_is_named_as_the_cause() {
+    let (mut rig, id) = port();
+    let room = rig.bus.host_room(id);
+    (0..room).for_each(|_| rig.bus.host_byte(id, 0));
+    assert_eq!((rig.bus.host_room(id), rig.bus.warnings.iter().count()), (0, 0));
+    rig.bus.host_byte(id, 0);
+    let (text, _) = rig.bus.warnings.iter().next().unwrap();
+    assert!(text.contains("the host sends faster"), "{text}");
+}
+
 #[test]
 fn three_bytes_are_kept_and_a_fourth_start_bit_costs_one() {
     let (mut rig, id) = port();

@@ -2,6 +2,7 @@
 //!
 //! Knows neither the bus nor the other channels.
 
+use super::Flags;
 use crate::devices::common::register::bit;
 use crate::kernel::device::Size;
 
@@ -49,9 +50,7 @@ pub(super) struct Channel {
     /// Beats done since the start of the block.
     done: u32,
     /// Flags, without the global one.
-    pub(super) flags: u32,
-    /// Times that a flag was set again while it asked for an interrupt.
-    lost: u64,
+    pub(super) flags: Flags,
 }
 
 impl Channel {
@@ -121,30 +120,24 @@ impl Channel {
 
     /// Sets a flag.
     fn raise(&mut self, flag: u32) {
-        let again = self.flags & self.enabled_flags() & flag != 0;
-        self.lost += u64::from(again);
-        self.flags |= flag;
-    }
-
-    /// How many requests for interrupts were lost since this was asked last.
-    pub(super) fn take_lost(&mut self) -> u64 {
-        std::mem::take(&mut self.lost)
+        let enabled = self.enabled_flags();
+        self.flags.raise(flag, enabled);
     }
 
     /// A bus error: the channel is switched off.
     pub(super) fn fail(&mut self) {
-        self.flags |= flag::ERROR;
+        self.flags.set |= flag::ERROR;
         self.ccr &= !(1 << ccr::EN);
     }
 
     /// The channel's nibble of ISR.
     pub(super) fn status(&self) -> u32 {
-        self.flags | if self.flags != 0 { flag::GLOBAL } else { 0 }
+        self.flags.set | if self.flags.set != 0 { flag::GLOBAL } else { 0 }
     }
 
     /// Clears flags by the channel's nibble of IFCR; the global bit clears all.
     pub(super) fn clear(&mut self, nibble: u32) {
-        self.flags &= if nibble & flag::GLOBAL != 0 { 0 } else { !nibble };
+        self.flags.set &= if nibble & flag::GLOBAL != 0 { 0 } else { !nibble };
     }
 
     /// Flags that request an interrupt once set.
@@ -155,6 +148,6 @@ impl Channel {
 
     /// Whether the channel requests an interrupt.
     pub(super) fn interrupts(&self) -> bool {
-        self.flags & self.enabled_flags() != 0
+        self.flags.set & self.enabled_flags() != 0
     }
 }

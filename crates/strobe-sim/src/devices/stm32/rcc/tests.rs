@@ -170,7 +170,7 @@ fn reset_bits_reset_their_peripheral() {
 }
 
 #[test]
-fn ready_interrupts() {
+fn a_clock_that_gets_ready_interrupts_until_it_is_cleared() {
     let mut rig = rig();
     rig.write32(BASE + CIR, 1 << 8);
     rig.write32(BASE + CSR, 1);

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn pll_sources() {
+    fn the_plls_source_is_chosen_and_divided() {
         assert_eq!(pll_input(0, 5), (Source::Hsi, 2));
         assert_eq!(pll_input(1 << 15, 5), (Source::Hsi, 6));
         assert_eq!(pll_input(1 << 16, 0), (Source::Hse, 1));

@@ -153,7 +153,7 @@ fn gates_resets_and_the_backup_domain() {
 }
 
 #[test]
-fn ready_interrupts() {
+fn a_clock_that_gets_ready_interrupts_until_it_is_cleared() {
     let mut rig = rig();
     rig.write32(BASE + CIR, 1 << 13);
     rig.set_bits(BASE + CR, CR_PLLI2SON);

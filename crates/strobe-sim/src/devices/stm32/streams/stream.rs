@@ -5,6 +5,7 @@
 
 use super::fifo::Fifo;
 use crate::devices::common::register::bit;
+use crate::devices::stm32::dma::Flags;
 use crate::kernel::device::Size;
 
 /// Bits of SxCR.
@@ -77,7 +78,7 @@ pub(super) struct Stream {
     pub(super) left: u32,
     pub(super) peripheral: u32,
     pub(super) memory: [u32; 2],
-    pub(super) flags: u32,
+    pub(super) flags: Flags,
     fifo: Fifo,
     /// NDTR when the stream was enabled.
     count: u32,
@@ -88,8 +89,6 @@ pub(super) struct Stream {
     flowing: bool,
     /// Switched off; the FIFO is still being emptied to memory.
     closing: bool,
-    /// Times that a flag was set again while it asked for an interrupt.
-    lost: u64,
 }
 
 impl Default for Stream {
@@ -100,14 +99,13 @@ impl Default for Stream {
             left: 0,
             peripheral: 0,
             memory: [0; 2],
-            flags: 0,
+            flags: Flags::default(),
             fifo: Fifo::default(),
             count: 0,
             memory_done: 0,
             buffer: 0,
             flowing: false,
             closing: false,
-            lost: 0,
         }
     }
 }
@@ -201,7 +199,7 @@ impl Stream {
             && self.burst(cr::MBURST) > 1
             && !self.threshold().is_multiple_of(burst)
         {
-            self.flags |= flag::FIFO;
+            self.flags.set |= flag::FIFO;
             self.cr &= !(1 << cr::EN);
         }
     }
@@ -217,12 +215,12 @@ impl Stream {
     fn finish(&mut self) {
         self.closing = false;
         self.cr &= !(1 << cr::EN);
-        self.flags |= flag::COMPLETE;
+        self.flags.set |= flag::COMPLETE;
     }
 
     /// A bus error: the stream is switched off.
     pub(super) fn fail(&mut self) {
-        self.flags |= flag::ERROR;
+        self.flags.set |= flag::ERROR;
         self.closing = false;
         self.cr &= !(1 << cr::EN);
     }
@@ -339,14 +337,8 @@ impl Stream {
 
     /// Sets a flag.
     fn raise(&mut self, flag: u32) {
-        let again = self.flags & self.enabled_flags() & flag != 0;
-        self.lost += u64::from(again);
-        self.flags |= flag;
-    }
-
-    /// How many requests for interrupts were lost since this was asked last.
-    pub(super) fn take_lost(&mut self) -> u64 {
-        std::mem::take(&mut self.lost)
+        let enabled = self.enabled_flags();
+        self.flags.raise(flag, enabled);
     }
 
     fn block_done(&mut self) {
@@ -402,7 +394,7 @@ impl Stream {
 
     /// Whether the stream requests an interrupt.
     pub(super) fn interrupts(&self) -> bool {
-        self.flags & self.enabled_flags() != 0
+        self.flags.set & self.enabled_flags() != 0
     }
 }
 

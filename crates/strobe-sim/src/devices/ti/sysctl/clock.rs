@@ -127,7 +127,7 @@ mod tests {
 
     /// 5.3: the PLL by 4 is 50 MHz, also through RCC2.
     #[test]
-    fn fifty_megahertz() {
+    fn the_usual_setting_makes_fifty_megahertz() {
         let rcc = 3 << 23 | 1 << 22 | 0xe << 6;
         let first = Setting { rcc, rcc2: 0 };
         assert_eq!(

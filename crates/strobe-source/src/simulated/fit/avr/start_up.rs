@@ -27,8 +27,8 @@ pub(super) struct Table {
 
 /// The table at address 0.
 pub(super) fn table(firmware: &Firmware) -> Option<Table> {
-    let is_short = |at: u32| word(firmware, at).is_some_and(|word| word & 0xf000 == 0xc000);
-    let is_long = |at: u32| word(firmware, at).is_some_and(|word| word & 0xfe0e == 0x940c);
+    let is_short = |at: u32| firmware.half_at(at).is_some_and(|word| word & 0xf000 == 0xc000);
+    let is_long = |at: u32| firmware.half_at(at).is_some_and(|word| word & 0xfe0e == 0x940c);
     let count = |bytes: u32, is_jump: &dyn Fn(u32) -> bool| {
         (0..MOST_VECTORS).take_while(|n| is_jump(u32::from(*n) * bytes)).count() as u16
     };
@@ -45,7 +45,7 @@ pub(super) fn stack(firmware: &Firmware) -> Option<u32> {
     let mut registers = [None; 16];
     let mut pointer = [None; 2];
     for _ in 0..MOST_BEFORE_STACK {
-        let Some(code) = word(firmware, at) else { break };
+        let Some(code) = firmware.half_at(at) else { break };
         let from = code >> 4 & 31;
         match code >> 11 {
             // LDI
@@ -74,19 +74,14 @@ pub(super) fn stack(firmware: &Firmware) -> Option<u32> {
 
 /// Where the jump at an address goes.
 fn jump(firmware: &Firmware, at: u32) -> Option<u32> {
-    let code = word(firmware, at)?;
+    let code = firmware.half_at(at)?;
     if code & 0xf000 == 0xc000 {
         let words = (i32::from(code << 4) << 16) >> 20;
         return Some(at.wrapping_add_signed(2 * words + 2));
     }
     let high = u32::from(code >> 3 & 0x3e | code & 1);
-    let low = u32::from(word(firmware, at.wrapping_add(2))?);
+    let low = u32::from(firmware.half_at(at.wrapping_add(2))?);
     (code & 0xfe0e == 0x940c).then_some((high << 16 | low) << 1)
-}
-
-fn word(firmware: &Firmware, at: u32) -> Option<u16> {
-    let bytes = firmware.bytes_at(at, 2)?;
-    Some(u16::from_le_bytes([bytes[0], bytes[1]]))
 }
 
 #[cfg(test)]

@@ -212,7 +212,7 @@ fn function(seen: &Seen, call: u32) -> String {
 }
 
 /// `8 bytes into the variable table, `: what a pointer that is no block's points to, where the
-/// firmware says.
+/// firmware names that.
 fn lies_in(seen: &Seen, pointer: u32) -> String {
     let address = pointer.wrapping_add(seen.found.base);
     let firmware = seen.firmware;

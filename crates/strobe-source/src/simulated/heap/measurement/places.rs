@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use strobe_model::measurement::{Address, Profile};
+use strobe_model::measurement::{Address, Label, Profile};
 use strobe_sim::observe::heap::Link;
+use strobe_sim::observe::schedule::Who;
 use strobe_symbols::Frame;
 
 use super::Seen;
@@ -210,7 +211,7 @@ fn is_of_library(frame: &Frame) -> bool {
 /// A profile's tables of functions, locations and stacks, filled by chain.
 pub(super) struct Stacks<'a> {
     seen: &'a Seen<'a>,
-    pub profile: Profile,
+    profile: Profile,
     files: HashMap<String, u32>,
     functions: HashMap<(String, Option<u32>), u32>,
     locations: HashMap<u32, u32>,
@@ -230,7 +231,7 @@ impl<'a> Stacks<'a> {
     }
 
     /// The stack of a chain.
-    pub fn stack(&mut self, chain: u32) -> Option<u32> {
+    fn stack(&mut self, chain: u32) -> Option<u32> {
         let mut path = Vec::new();
         let mut at = Some(chain);
         let mut known = None;
@@ -253,6 +254,25 @@ impl<'a> Stacks<'a> {
             known = Some(new);
         }
         known
+    }
+
+    /// The profile of these chains, apart by who made the calls; values are the caller's business.
+    pub fn of_chains(mut self, chains: &[(u32, Who)]) -> Profile {
+        let mut labels: Vec<Label> = Vec::new();
+        for &(chain, who) in chains {
+            let at = self.stack(chain);
+            let (kind, name) = self.seen.who(who);
+            let wanted = Label { key: kind.to_owned(), value: name };
+            let known = labels.iter().position(|known| *known == wanted);
+            let label = known.unwrap_or_else(|| {
+                labels.push(wanted);
+                labels.len() - 1
+            });
+            self.profile.chains.at.push(at);
+            self.profile.chains.label.push(Some(label as u32));
+        }
+        self.profile.labels = labels;
+        self.profile
     }
 
     fn location(&mut self, address: u32) -> u32 {

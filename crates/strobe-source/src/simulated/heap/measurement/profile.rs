@@ -1,7 +1,7 @@
 //! Blocks and bytes by call chain, apart by thread and handler.
 
 use rustc_hash::FxHashMap as HashMap;
-use strobe_model::measurement::{Content, Kind, Label, Measure, Part, Section, Unit, Values};
+use strobe_model::measurement::{Content, Kind, Measure, Part, Section, Unit, Values};
 use strobe_sim::observe::schedule::Who;
 
 use super::places::Stacks;
@@ -64,26 +64,7 @@ pub(super) fn profile(seen: &Seen) -> Option<Section> {
     if order.is_empty() {
         return None;
     }
-    let mut stacks = Stacks::new(seen);
-    let mut labels: Vec<Label> = Vec::new();
-    let (mut at, mut label, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for key in order {
-        let (chain, who) = key;
-        let Some(of) = by_chain.get(&key) else { continue };
-        at.push(stacks.stack(chain));
-        let (kind, name) = seen.who(who);
-        let wanted = Label { key: kind.to_owned(), value: name };
-        let known = labels.iter().position(|known| *known == wanted);
-        label.push(Some(known.unwrap_or_else(|| {
-            labels.push(wanted);
-            labels.len() - 1
-        }) as u32));
-        values.push(*of);
-    }
-    let mut profile = stacks.profile;
-    profile.labels = labels;
-    profile.chains.at = at;
-    profile.chains.label = label;
+    let mut profile = Stacks::new(seen).of_chains(&order);
     for (id, title, whole, figure) in MEASURES {
         let is_bytes = id.ends_with("bytes");
         profile.measures.push(Measure {
@@ -99,7 +80,8 @@ pub(super) fn profile(seen: &Seen) -> Option<Section> {
                 advice: None,
             }),
         });
-        let values = values.iter().map(|of| i64::try_from(figure(of)).unwrap_or(i64::MAX));
+        let kept = order.iter().filter_map(|key| by_chain.get(key));
+        let values = kept.map(|of| i64::try_from(figure(of)).unwrap_or(i64::MAX));
         let values =
             Values { measure: id.to_owned(), values: values.collect(), ..Values::default() };
         profile.chains.values.push(values);

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use strobe_analyse::statistics::bytes::{Estimate, estimate};
 use strobe_model::measurement::{
-    Cell, Column, Content, Finding, Kind, Label, Measure, Number, Quantity, Section, Severity,
-    Table, Total, Trust, Unit, Values,
+    Cell, Column, Content, Finding, Kind, Measure, Number, Quantity, Section, Severity, Table,
+    Total, Trust, Unit, Values,
 };
 use strobe_sim::observe::schedule::Who;
 
@@ -174,30 +174,10 @@ fn profile(seen: &Seen, sampler: &Sampler) -> Option<Section> {
     if order.is_empty() {
         return None;
     }
-    let mut stacks = Stacks::new(seen);
-    let (mut labels, mut at, mut label): (Vec<Label>, _, _) = (Vec::new(), Vec::new(), Vec::new());
-    for &(chain, who) in &order {
-        at.push(stacks.stack(chain));
-        let (kind, name) = seen.who(who);
-        let wanted = Label { key: kind.to_owned(), value: name };
-        let known = labels.iter().position(|known| *known == wanted);
-        label.push(Some(known.unwrap_or_else(|| {
-            labels.push(wanted);
-            labels.len() - 1
-        }) as u32));
-    }
-    let mut profile = stacks.profile;
-    profile.labels = labels;
-    profile.chains.at = at;
-    profile.chains.label = label;
+    let mut profile = Stacks::new(seen).of_chains(&order);
+    let kind = Kind::Modelled { why: format!("one byte in {} is sampled", sampler.distance) };
     for (id, title, of, live) in MEASURES {
-        profile.measures.push(Measure {
-            id: id.to_owned(),
-            title: title.to_owned(),
-            unit: of.unit(),
-            kind: Kind::Modelled { why: format!("one byte in {} is sampled", sampler.distance) },
-            part: None,
-        });
+        profile.measures.push(Measure::new(id, title, of.unit(), kind.clone()));
         let mut values = Values { measure: id.to_owned(), ..Values::default() };
         for blocks in order.iter().filter_map(|key| by_chain.get(key)) {
             let blocks = blocks.iter().copied().filter(|block| !live || is_live(block));

@@ -70,21 +70,23 @@ pub(super) fn calls(seen: &Seen) -> Section {
     section
 }
 
-/// By thread and handler.
-pub(super) fn threads(seen: &Seen, fates: &Fates) -> Option<Section> {
-    #[derive(Default, Clone, Copy)]
-    struct Of {
-        all: Amount,
-        live: Amount,
-        peak: Amount,
-        freed: u64,
-        freed_of_others: u64,
-        failed: u64,
-    }
-    let mut all: Vec<(Who, Of)> = Vec::new();
-    let mut of = |who: Who, change: &dyn Fn(&mut Of)| {
+/// What a thread or handler did with the heap.
+#[derive(Default, Clone, Copy)]
+struct Use {
+    all: Amount,
+    live: Amount,
+    peak: Amount,
+    freed: u64,
+    freed_of_others: u64,
+    failed: u64,
+}
+
+/// Threads and handlers that did anything, in the order of their first block or call.
+fn uses(seen: &Seen) -> Vec<(Who, Use)> {
+    let mut all: Vec<(Who, Use)> = Vec::new();
+    let mut of = |who: Who, change: &dyn Fn(&mut Use)| {
         let at = all.iter().position(|(known, _)| *known == who).unwrap_or_else(|| {
-            all.push((who, Of::default()));
+            all.push((who, Use::default()));
             all.len() - 1
         });
         change(&mut all[at].1);
@@ -111,6 +113,11 @@ pub(super) fn threads(seen: &Seen, fates: &Fates) -> Option<Section> {
     for call in seen.shadow.failures.iter().filter_map(|failure| seen.call(failure.call)) {
         of(call.who, &|of| of.failed += 1);
     }
+    all
+}
+
+/// By thread and handler.
+pub(super) fn threads(seen: &Seen, fates: &Fates) -> Option<Section> {
     let whole = fates.all;
     let mut table = Table::new(vec![
         Column::text("kind", "kind").worth(1),
@@ -124,6 +131,7 @@ pub(super) fn threads(seen: &Seen, fates: &Fates) -> Option<Section> {
         count("freed-of-others", "of others").worth(2),
         count("failed", "failed").worth(1),
     ]);
+    let mut all = uses(seen);
     all.sort_by_key(|(_, of)| std::cmp::Reverse((of.peak.bytes, of.all.bytes)));
     for (who, of) in all {
         let (kind, name) = seen.who(who);
