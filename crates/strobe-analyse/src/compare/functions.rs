@@ -13,7 +13,7 @@ use super::found::{Found, Row, nameless};
 use super::groups::{Group, NOWHERE, Side};
 use super::matching::{How, Marks, Match, matches};
 use super::sum::Sum;
-use super::{amount, explain, instructions, kebab, places, words};
+use super::{amount, explain, instructions, kebab, places};
 use crate::bands::{self, Band};
 
 /// The part of a function's sequences of instructions that another one in another file has as well
