@@ -61,8 +61,8 @@ impl Bus {
         self.memory_at(address)?.read(address, size)
     }
 
-    /// The words of memory from an address on, as far as one memory has them; for long ranges, where
-    /// [`Bus::peek`] would look for the memory each time.
+    /// The words of memory from an address on, as far as one memory has them; for long ranges,
+    /// where [`Bus::peek`] would look for the memory each time.
     pub fn peek_words(&self, range: Range<u32>) -> impl Iterator<Item = u32> {
         let start = self.unalias(range.start);
         let bytes = self.memory_at(start).and_then(|m| m.data.get((start - m.base) as usize..));
