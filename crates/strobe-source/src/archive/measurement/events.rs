@@ -2,7 +2,7 @@
 
 use strobe_model::measurement::{
     Cell, Column, Content, Coverage, Ended, Fact, Finding, Loss, Measurement, Moment, Number,
-    Parts, Quantity, Severity, Subject, Table, Unit, Window,
+    Parts, Quantity, Severity, Subject, Table, Trust, Unit, Window,
 };
 use strobe_model::number::grouped;
 use strobe_model::{EventsReport, StreamSummary, TraceSummary};
@@ -83,6 +83,18 @@ impl About<'_> {
         self.counted(n, Unit::COUNT).into()
     }
 
+    /// A length of time that was added up of stretches between events, and of which `unknown`
+    /// nanoseconds more may be. Where events are missing there was more of it; where they are not
+    /// in the order of their times it may be as much more, or less, as these go back.
+    pub(super) fn timed(&self, ns: u64, unknown: u64) -> Quantity {
+        match (self.lossy(), disorder(&self.report.trace)) {
+            (false, 0) => Quantity::exact(ns, Unit::NANOSECONDS),
+            (true, 0) => Quantity::at_least(ns, Unit::NANOSECONDS),
+            (false, back) => within(ns, back, back),
+            (true, back) => within(ns, back, back.saturating_add(unknown)),
+        }
+    }
+
     /// A moment since the first event.
     pub(super) fn since(&self, at: Option<i64>) -> Cell {
         let Some(at) = at else { return Cell::Empty };
@@ -101,6 +113,20 @@ impl About<'_> {
             None => format!("thread {id}"),
         }
     }
+}
+
+/// By how much the times of events go back, all together: no event is further from where its time
+/// has it.
+fn disorder(trace: &TraceSummary) -> u64 {
+    trace.streams.iter().map(|stream| stream.back_ns).fold(0, u64::saturating_add)
+}
+
+/// A length of time that may be so much less or more.
+fn within(ns: u64, less: u64, more: u64) -> Quantity {
+    let (low, high) = (ns.saturating_sub(less).into(), ns.saturating_add(more).into());
+    let unit = Unit::NANOSECONDS;
+    let bounded = Quantity::new(Some(ns.into()), unit.clone(), Trust::Resolution { low, high });
+    bounded.unwrap_or_else(|_| Quantity::unknown(unit, "events are not in the order of time"))
 }
 
 fn subject(trace: &TraceSummary) -> Subject {
@@ -125,7 +151,11 @@ fn window(trace: &TraceSummary) -> Window {
         return Window::untimed("no event has a time", ended);
     };
     let at = |at| Moment { nanoseconds: Some(at), cycle: None };
-    let duration = Quantity::exact(last.abs_diff(first), Unit::NANOSECONDS);
+    let length = last.abs_diff(first);
+    let duration = match disorder(trace) {
+        0 => Quantity::exact(length, Unit::NANOSECONDS),
+        back => within(length, back, back),
+    };
     Window { begin: at(first), end: at(last), entries: None, duration, ended }
 }
 
@@ -208,6 +238,7 @@ fn kinds(measurement: &mut Measurement, about: &About) {
         // So many intervals, one fewer than there are events.
         let rate = span.filter(|span| *span > 0 && kind.count > 1);
         let rate = rate.map(|span| (kind.count - 1) as f64 * 1e9 / span as f64);
+        let rate = rate.map(|rate| about.counted(rate, Unit::HERTZ));
         table.row([
             kind.name.as_str().into(),
             kind.meaning.clone().into(),
@@ -310,7 +341,7 @@ fn missing(measurement: &mut Measurement, about: &About) {
     for loss in &about.report.losses {
         losses.row([
             loss.stream.as_str().into(),
-            loss.events.into(),
+            left_out(loss.events, loss.packets),
             loss.packets.into(),
             about.since(loss.from_ns),
             about.since(loss.to_ns),
@@ -318,12 +349,23 @@ fn missing(measurement: &mut Measurement, about: &About) {
     }
     if !losses.is_empty() {
         let Lost { events, packets, .. } = about.lost;
-        let text = format!("the tracer left out {events} events and {packets} packets");
+        let s = if events == 1 { "" } else { "s" };
+        let of_events = format!("the tracer left out {events} event{s}");
+        let of_packets = match packets {
+            1 => "a packet is missing, whose events nobody counted".to_owned(),
+            _ => format!("{packets} packets are missing, whose events nobody counted"),
+        };
+        let text = match (events, packets) {
+            (_, 0) => of_events,
+            (0, _) => of_packets,
+            _ => format!("{of_events}; {of_packets}"),
+        };
         measurement.findings.push(Finding {
             count: about.report.losses.len() as u64,
             ..Finding::new(Severity::Warning, "events-lost", text)
         });
-        let sums = vec!["all".into(), events.into(), packets.into(), Cell::Empty, Cell::Empty];
+        let events = left_out(events, packets);
+        let sums = vec!["all".into(), events, packets.into(), Cell::Empty, Cell::Empty];
         losses.footer.push(sums);
         measurement.push("losses", "lost: left out by the tracer", Content::Table(losses));
     }
@@ -341,6 +383,32 @@ fn missing(measurement: &mut Measurement, about: &About) {
         measurement.push("undecodable", "undecodable", Content::Table(bad));
     }
     measurement.findings.extend(undecodable(&about.report.trace, about.extras.holes));
+    measurement.findings.extend(order(&about.report.trace));
+}
+
+/// Events that the tracer left out: of those in missing packets there is no number.
+fn left_out(events: u64, packets: u64) -> Cell {
+    match (events, packets) {
+        (0, 1..) => unknown("nothing shows how many events were in the packets that are missing"),
+        (_, 0) => events.into(),
+        _ => Quantity::at_least(events, Unit::COUNT).into(),
+    }
+}
+
+/// Events that are not in the order of their times.
+fn order(trace: &TraceSummary) -> Option<Finding> {
+    let back = disorder(trace);
+    let count = trace.streams.iter().map(|stream| stream.backwards).fold(0, u64::saturating_add);
+    let all = trace.last_ns.zip(trace.first_ns).map_or(0, |(last, first)| last.abs_diff(first));
+    let many = u128::from(back) * 100 >= u128::from(all) * u128::from(MATTERS_PERCENT);
+    let severity = if many { Severity::Warning } else { Severity::Note };
+    let text = format!(
+        "events have times before the event before them, by {} ns in all: a time is wrong, or they \
+         are in another order; no length of time is known better than that",
+        grouped(back)
+    );
+    let finding = Finding::new(severity, "event-order", text);
+    (count > 0 && back > 0).then_some(Finding { count, ..finding })
 }
 
 /// Share of the bytes from which on it is a warning that they could not be decoded, in parts of a
