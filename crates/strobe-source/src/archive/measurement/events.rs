@@ -242,14 +242,15 @@ fn kinds(measurement: &mut Measurement, about: &About) {
         table.row([
             kind.name.as_str().into(),
             kind.meaning.clone().into(),
-            kind.count.into(),
+            about.count(kind.count),
             about.since(kind.first_ns),
             about.since(kind.last_ns),
             rate.into(),
         ]);
     }
     let empty = || Cell::Empty;
-    table.footer.push(vec!["all".into(), empty(), total.into(), empty(), empty(), empty()]);
+    let all = about.count(total);
+    table.footer.push(vec!["all".into(), empty(), all, empty(), empty(), empty()]);
     let section = measurement.push("kinds", "events", Content::Table(table));
     section.notes.push(TIMES.to_owned());
 }
