@@ -16,6 +16,9 @@ const MARK_WINDOW: usize = 1 << 16;
 const MAX_HEADER_BITS: u64 = 8 << 12;
 /// Packets before this one that it may repeat.
 const RECENT: usize = 16;
+/// Counters of so many bits never come to their end: where one goes back, one of its values is
+/// wrong.
+const WIDE: u8 = 32;
 
 /// How to read a stream.
 #[derive(Debug, Clone)]
@@ -154,6 +157,8 @@ pub struct Stats {
     pub backwards: u64,
     /// By how many nanoseconds they are earlier, all together.
     pub back_ns: u64,
+    /// Counts of discarded events, and numbers of packets, that are less than the one before.
+    pub recounts: u64,
 }
 
 /// The packet being read.
@@ -420,7 +425,12 @@ impl<'t, 'd> Reader<'t, 'd> {
         let mask = u64::MAX >> (64 - bits.clamp(1, 64));
         // The first packet's counter has no predecessor: its events may predate the recording.
         let before = self.discarded.unwrap_or(0);
+        let goes_back = bits >= WIDE && discarded.is_some_and(|now| now < before);
         let events = discarded.map_or(0, |now| now.wrapping_sub(before) & mask);
+        let events = if goes_back { 0 } else { events };
+        let ends = |n: u64| [0xff, 0xffff, 0xffff_ffff].contains(&n);
+        let is_earlier = self.sequence.zip(sequence).is_some_and(|(b, n)| n < b && !ends(b));
+        self.stats.recounts += u64::from(goes_back) + u64::from(is_earlier);
         let packets = match (self.sequence, sequence) {
             (Some(before), Some(now)) => now.saturating_sub(before.saturating_add(1)),
             _ => 0,

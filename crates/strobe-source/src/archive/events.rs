@@ -396,6 +396,7 @@ fn summaries(source: &Source, readers: &[Reader]) -> Vec<StreamSummary> {
             events: stats.events,
             backwards: stats.backwards,
             back_ns: stats.back_ns,
+            recounts: stats.recounts,
         }
     });
     each.collect()

@@ -471,3 +471,25 @@ fn no_length_is_exact_where_times_go_back() {
         assert_eq!(finding.severity, Severity::Warning, "{}", finding.text);
     }
 }
+
+/// A wrong bit in a packet's number is no million of missing packets.
+#[test]
+fn counts_of_what_is_missing_that_go_back_are_no_loss() {
+    let (metadata, mut packets) = timed();
+    // The third byte of the number.
+    packets[4][26] ^= 0x10;
+    let (report, _) = of(metadata.as_bytes(), &packets.concat());
+    assert_eq!(report.trace.streams[0].recounts, 1);
+    assert!(report.losses[0].packets > 1_000_000, "{:?}", report.losses);
+    let out = measured(&metadata, &packets.concat());
+    let lost = out.coverage.lost.as_ref().unwrap().trust();
+    assert!(matches!(lost, Trust::Unknown { why } if why.contains("go back")), "{lost:?}");
+    assert_eq!(out.total("events").unwrap().trust(), &Trust::AtLeast);
+    let losses = out.table("losses").unwrap();
+    for id in ["events", "packets"] {
+        let cells = &losses.column(id).unwrap().cells;
+        assert!(cells.iter().all(|cell| cell.number().is_none()), "{cells:?}");
+    }
+    let finding = out.findings.iter().find(|f| f.code == "events-lost").unwrap();
+    assert!(finding.text.contains("go back"), "{}", finding.text);
+}

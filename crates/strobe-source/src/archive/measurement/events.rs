@@ -15,6 +15,7 @@ use crate::measuring::{balance, count, instrument, notes, unknown};
 
 const TIMES: &str = "times count from the first event";
 const UNCOUNTED: &str = "the trace does not count the events that its tracer left out";
+const RECOUNTED: &str = "counts of what is missing go back, so one of them is wrong";
 
 /// Measures a trace.
 pub fn events(source: &Source, meanings: &Meanings, names: &dyn Names) -> Measurement {
@@ -53,9 +54,14 @@ pub(super) struct Lost {
     pub(super) packets: u64,
     /// There is more than that.
     pub(super) more: bool,
+    /// Nobody knows how much: its counts contradict each other.
+    pub(super) contradicts: bool,
 }
 
 fn lost(report: &EventsReport, extras: &Extras) -> Lost {
+    if report.trace.streams.iter().any(|stream| stream.recounts > 0) {
+        return Lost { events: 0, packets: 0, more: true, contradicts: true };
+    }
     let events = report.losses.iter().map(|loss| loss.events).fold(0, u64::saturating_add);
     let packets = report.losses.iter().map(|loss| loss.packets).fold(0, u64::saturating_add);
     // A trace may claim any number: with the events that are there it must stay one.
@@ -64,13 +70,13 @@ fn lost(report: &EventsReport, extras: &Extras) -> Lost {
     // Of a lost packet nobody knows how many events it had, nor of bytes that cannot be read, and
     // beyond so many losses they are not listed.
     let more = packets > 0 || extras.holes > 0 || report.losses.len() >= LISTED;
-    Lost { events, packets, more }
+    Lost { events, packets, more, contradicts: false }
 }
 
 impl About<'_> {
     /// Whether anything is known to be missing.
     pub(super) fn lossy(&self) -> bool {
-        !self.report.losses.is_empty() || self.extras.holes > 0
+        !self.report.losses.is_empty() || self.extras.holes > 0 || self.lost.contradicts
     }
 
     /// Things that were counted one by one: there were more if events are missing.
@@ -208,8 +214,10 @@ fn totals(measurement: &mut Measurement, about: &About) {
 
 /// What is missing, as a figure and for the balance.
 fn losses(about: &About) -> (Quantity, Loss) {
-    let Lost { events, packets, more } = about.lost;
-    if more && events == 0 {
+    let Lost { events, packets, more, contradicts } = about.lost;
+    if contradicts {
+        (Quantity::unknown(Unit::COUNT, RECOUNTED), Loss::Unknown(RECOUNTED.to_owned()))
+    } else if more && events == 0 {
         // At least none is nothing that anybody knows.
         let what = if packets > 0 { "the packets" } else { "the bytes" };
         let why = format!("nothing shows how many events were in {what} that are missing");
@@ -342,14 +350,14 @@ fn missing(measurement: &mut Measurement, about: &About) {
     for loss in &about.report.losses {
         losses.row([
             loss.stream.as_str().into(),
-            left_out(loss.events, loss.packets),
-            loss.packets.into(),
+            left_out(about, loss.events, loss.packets),
+            if about.lost.contradicts { unknown(RECOUNTED) } else { loss.packets.into() },
             about.since(loss.from_ns),
             about.since(loss.to_ns),
         ]);
     }
     if !losses.is_empty() {
-        let Lost { events, packets, .. } = about.lost;
+        let Lost { events, packets, contradicts, .. } = about.lost;
         let s = if events == 1 { "" } else { "s" };
         let of_events = format!("the tracer left out {events} event{s}");
         let of_packets = match packets {
@@ -357,6 +365,7 @@ fn missing(measurement: &mut Measurement, about: &About) {
             _ => format!("{packets} packets are missing, whose events nobody counted"),
         };
         let text = match (events, packets) {
+            _ if contradicts => format!("{RECOUNTED}: nobody knows what the tracer left out"),
             (_, 0) => of_events,
             (0, _) => of_packets,
             _ => format!("{of_events}; {of_packets}"),
@@ -365,8 +374,9 @@ fn missing(measurement: &mut Measurement, about: &About) {
             count: about.report.losses.len() as u64,
             ..Finding::new(Severity::Warning, "events-lost", text)
         });
-        let events = left_out(events, packets);
-        let sums = vec!["all".into(), events, packets.into(), Cell::Empty, Cell::Empty];
+        let events = left_out(about, events, packets);
+        let packets = if contradicts { unknown(RECOUNTED) } else { packets.into() };
+        let sums = vec!["all".into(), events, packets, Cell::Empty, Cell::Empty];
         losses.footer.push(sums);
         measurement.push("losses", "lost: left out by the tracer", Content::Table(losses));
     }
@@ -388,8 +398,9 @@ fn missing(measurement: &mut Measurement, about: &About) {
 }
 
 /// Events that the tracer left out: of those in missing packets there is no number.
-fn left_out(events: u64, packets: u64) -> Cell {
+fn left_out(about: &About, events: u64, packets: u64) -> Cell {
     match (events, packets) {
+        _ if about.lost.contradicts => unknown(RECOUNTED),
         (0, 1..) => unknown("nothing shows how many events were in the packets that are missing"),
         (_, 0) => events.into(),
         _ => Quantity::at_least(events, Unit::COUNT).into(),

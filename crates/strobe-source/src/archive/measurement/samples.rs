@@ -36,6 +36,7 @@ pub(crate) fn events() -> EventsReport {
                 events: 12,
                 backwards: 1,
                 back_ns: 0,
+                recounts: 0,
             }],
             clock: Some(TraceClock { name: "monotonic".into(), hz: 1_000_000, precision_ns: 1000 }),
             first_ns: Some(1_000_000),
