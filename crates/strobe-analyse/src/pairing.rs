@@ -225,6 +225,7 @@ mod tests {
             start_ps: 0,
             duration_ps: 1_000_000,
             channels: Vec::new(),
+            cut: false,
             simulated: None,
         }
     }

@@ -3,6 +3,7 @@
 //! cannot be used is an error with its reason.
 
 mod claims;
+mod shape;
 mod thrift;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

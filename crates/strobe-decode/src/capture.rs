@@ -111,6 +111,8 @@ pub struct Capture {
     pub channels: Vec<Channel>,
     /// What the reader should know, each a sentence.
     pub notes: Vec<String>,
+    /// Its times go back behind the end: what follows in the file was not read.
+    pub cut: bool,
     /// What else is known of pins that were simulated.
     pub simulated: Option<Simulated>,
 }
@@ -248,6 +250,7 @@ mod tests {
             end: 0,
             channels: names.iter().map(channel).collect(),
             notes: Vec::new(),
+            cut: false,
             simulated: None,
         }
     }

@@ -27,6 +27,7 @@ pub fn summary(capture: &Capture, file: String, format: &str) -> CaptureSummary 
         start_ps: capture.at_ps(0),
         duration_ps: capture.ps(capture.end),
         channels: channels.map(|c| c.name.clone()).collect(),
+        cut: capture.cut,
         simulated: capture.simulated.as_ref().map(|simulated| {
             let (least, most) = simulated.whole(capture.end);
             let [low, likely, high] = [least, capture.end, most].map(|t| capture.ps(t));
@@ -309,6 +310,7 @@ mod tests {
             end,
             channels: lines.iter().map(channel).collect(),
             notes: Vec::new(),
+            cut: false,
             simulated: None,
         }
     }

@@ -80,6 +80,10 @@ pub struct StreamSummary {
     pub events: u64,
     /// Events whose time is before that of the event before.
     pub backwards: u64,
+    /// By how many nanoseconds, all of them together.
+    pub back_ns: u64,
+    /// Counts of what is missing that go back: one of them is wrong.
+    pub recounts: u64,
 }
 
 /// A trace's clock.

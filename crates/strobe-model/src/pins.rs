@@ -36,6 +36,8 @@ pub struct CaptureSummary {
     pub duration_ps: u64,
     /// Its pins; of a simulated board's those that moved.
     pub channels: Vec<String>,
+    /// Its times go back behind the end: what follows in the file was not read.
+    pub cut: bool,
     /// Where it is none that an instrument took, but what a simulated board did.
     pub simulated: Option<SimulatedCapture>,
 }

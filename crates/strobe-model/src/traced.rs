@@ -61,16 +61,22 @@ impl Traced {
         framed + self.stream.bytes + self.sampling.taken == 0
     }
 
-    /// Share of the bytes that belong to no packet, in percent.
+    /// Share of the bytes that make no sense, in percent: they belong to no packet. Where the
+    /// trace port's frames are lost, bytes belong to none up to the next synchronisation, which may
+    /// be far; so where most are in frames, what is in these decides as well.
     pub fn nonsense_percent(&self) -> u64 {
+        let share = |bad: u64, all: u64| (u128::from(bad) * 100 / u128::from(all.max(1))) as u64;
         let stream = &self.stream;
-        let (bad, all) = match &stream.frames {
-            Some(frames) => (frames.undecodable_bytes, frames.bytes),
-            None => (stream.undecodable_bytes, stream.bytes),
-        };
-        (u128::from(bad) * 100 / u128::from(all.max(1))) as u64
+        let of_packets = share(stream.undecodable_bytes, stream.bytes);
+        let Some(frames) = &stream.frames else { return of_packets };
+        let outside = share(frames.undecodable_bytes, frames.bytes);
+        let are_frames = outside < MOSTLY && stream.bytes > 0;
+        if are_frames { outside.min(of_packets) } else { outside }
     }
 }
+
+/// From this share of bytes outside of frames on, in percent, nothing shows that there are any.
+const MOSTLY: u64 = 50;
 
 /// The parts of a stream between marks that the firmware sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -405,4 +411,28 @@ pub struct Watched {
     pub more: u64,
     /// Code that made it match, by function or address, most often first.
     pub from: Vec<(String, u64)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two bytes that are missing in a short recording leave a tenth of it outside of frames.
+    #[test]
+    fn frames_that_slip_are_still_frames() {
+        let percent = |outside, undecodable, framed: bool| {
+            let frames =
+                FrameTotals { bytes: 22_000, undecodable_bytes: outside, ..FrameTotals::default() };
+            let mut traced = Traced::default();
+            traced.stream.frames = framed.then_some(frames);
+            traced.stream.bytes = 18_000;
+            traced.stream.undecodable_bytes = undecodable;
+            traced.nonsense_percent()
+        };
+        assert_eq!((percent(2_100, 7, true), percent(0, 2_000, true)), (0, 0));
+        // Noise that is taken for frames: what is in them is noise, too.
+        assert_eq!(percent(2_200, 2_000, true), 10);
+        assert_eq!(percent(12_000, 7, true), 54);
+        assert_eq!(percent(0, 2_000, false), 11);
+    }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use strobe_decode::capture::{self, Capture, Error, Format, Options, Tick};
 
 use crate::files::{self, Kind, Whole};
-use crate::{exit, terminal};
+use crate::{exit, interrupt, terminal};
 
 /// Edges that are kept unless somebody asks for more.
 pub const MAX_EDGES: usize = 50_000_000;
@@ -28,7 +28,8 @@ pub fn open(
     let file = files::open(path, &Kind::CAPTURE)?;
     let options = Options { max_edges, clock, ..Options::default() };
     let input = &mut BufReader::with_capacity(1 << 16, file);
-    capture::read(input, &options).map_err(|error| match error {
+    let read = interrupt::ends_at_once(|| capture::read(input, &options));
+    read.map_err(|error| match error {
         Error::Io(error) => unreadable(error),
         error => exit::data(format!("{shown}: {error}")),
     })

@@ -106,6 +106,7 @@ fn main() -> ExitCode {
         return experiment_host::supervise().into();
     }
     interrupt::outlive_file_limits();
+    interrupt::end_as_ctrl_c();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return explain(&error),

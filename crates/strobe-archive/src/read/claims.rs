@@ -10,6 +10,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::Unusable;
+use super::shape;
 use super::thrift::{Wrong, structure};
 
 /// Bytes of a file's end: twenty thousand measurements in one file have 64 MiB.
@@ -90,22 +91,26 @@ pub fn footer(file: &dyn Pieces) -> Result<(), Unusable> {
         let text = format!("its end has {length} bytes; at most {MOST_FOOTER} are read");
         return Err(Unusable::Damaged(text));
     }
-    let mut groups = 0usize;
-    let walked = structure(&file.piece(at - length, length)?, &mut |path, number| {
+    let (mut groups, start) = (0usize, at - length);
+    let walked = structure(&file.piece(start, length)?, shape::FILE, &mut |path, number| {
         // Columns in a group: FileMetaData.schema[].num_children.
         groups += usize::from(path == [2, 5] && number > 0);
     });
-    walked.map_err(|wrong| malformed("its end", wrong))?;
+    walked.map_err(|wrong| malformed("its end", start, wrong))?;
     match groups > MOST_GROUPS {
         true => Err(Unusable::Damaged(format!("its columns are in {groups} groups"))),
         false => Ok(()),
     }
 }
 
-fn malformed(what: &str, wrong: Wrong) -> Unusable {
+fn malformed(what: &str, start: u64, wrong: Wrong) -> Unusable {
     Unusable::Damaged(match wrong {
         Wrong::Ends => format!("{what} claims more than there is"),
-        Wrong::Malformed(why) => format!("{what} cannot be read: {why}"),
+        Wrong::Malformed(at, why) => format!(
+            "{what} cannot be read: {why} (byte {}); copy it again from where it is whole, or log \
+             its measurements again",
+            start.saturating_add(at as u64)
+        ),
     })
 }
 
@@ -176,7 +181,8 @@ fn header(file: &dyn Pieces, at: u64, end: u64) -> Result<(Page, u64), Unusable>
         // Sizes are of 32 bits with a sign: less than nothing is refused as too much.
         let size = |number: i64| u64::try_from(number).unwrap_or(u64::MAX);
         // PageHeader: data_page_header is field 5, dictionary_page_header 7, data_page_header_v2 8.
-        let walked = structure(&file.piece(at, there)?, &mut |path, number| match path {
+        let piece = file.piece(at, there)?;
+        let walked = structure(&piece, shape::PAGE, &mut |path, number| match path {
             [2] => page.uncompressed = size(number),
             [3] => page.compressed = size(number),
             [5 | 8, 1] => page.values = number,
@@ -187,7 +193,7 @@ fn header(file: &dyn Pieces, at: u64, end: u64) -> Result<(Page, u64), Unusable>
         match walked {
             Ok(length) => return Ok((page, length as u64)),
             Err(Wrong::Ends) if there == length && length < MOST_HEADER => length *= 16,
-            Err(wrong) => return Err(malformed("the header of a page", wrong)),
+            Err(wrong) => return Err(malformed("the header of a page", at, wrong)),
         }
     }
 }

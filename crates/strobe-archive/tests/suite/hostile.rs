@@ -112,7 +112,11 @@ fn pages_of_sizes_that_are_not_there_are_refused() {
     assert!(why(&with_column(&[], |c| c)).contains("have 0 values"));
     let half = page([0, 10, 10], 5, &plain, &[]);
     assert!(why(&with_column(&half[..6], |c| c)).contains("claims more than there is"));
-    assert!(why(&with_column(&[0x1c; 100], |c| c)).contains("nested too deeply"));
+    let deep = [&[0x6c][..], &[0x1c; 100]].concat();
+    assert!(why(&with_column(&deep, |c| c)).contains("nested too deeply"));
+    // Its kind as a structure, where a number is.
+    let other = why(&with_column(&[0x1c; 100], |c| c));
+    assert!(other.contains("field 1 is a structure, where Parquet has an i32 (byte "), "{other}");
     let beyond = with_column(&half, |column| column.set_total_compressed_size(1 << 40));
     assert!(why(&beyond).contains("1099511627776 bytes at byte"), "{}", why(&beyond));
 }
@@ -146,7 +150,7 @@ fn ends_that_claim_more_than_there_is_are_refused() {
     assert!(why(&with_footer(&groups)).contains("its end claims more than there is"));
     let columns = [&[0x15, 0x02, 0x19][..], &huge, &[0; 100]].concat();
     assert!(why(&with_footer(&columns)).contains("its end claims more than there is"));
-    let text = [&[0x18][..], &varint(1 << 40), &[0; 100]].concat();
+    let text = [&[0x68][..], &varint(1 << 40), &[0; 100]].concat();
     assert!(why(&with_footer(&text)).contains("its end claims more than there is"));
 }
 
@@ -175,4 +179,27 @@ fn rows_that_no_bytes_hold_and_columns_in_columns_are_refused() {
     let file = parquet::file::writer::SerializedFileWriter::new(&mut bytes, schema, properties);
     file.unwrap().close().unwrap();
     assert!(why(&bytes).contains("its columns are in 1001 groups"), "{}", why(&bytes));
+}
+
+/// The library reads fields by their numbers and not by the types that they have in the file. Here
+/// field 1 is a truth, which has no byte, and all behind it is read out of step: a list of 2^31 - 1
+/// truths was gone through, one by one (found by fuzzing).
+#[test]
+fn fields_of_other_types_are_refused_before_the_library_reads_them() {
+    const FOUND: [u8; 85] = [
+        0x84, 0x84, 0x84, 0x84, 0x84, 0x84, 0x84, 0x84, 0x84, 0x84, 0x84, 0x41, 0x12, 0x30, 0x84,
+        0x84, 0x84, 0x84, 0x84, 0x9b, 0x84, 0x30, 0x84, 0x01, 0x84, 0x23, 0xf9, 0xf1, 0xf3, 0xf9,
+        0xf9, 0xf9, 0x07, 0x00, 0x00, 0x00, 0x50, 0x41, 0x52, 0x31, 0x02, 0x02, 0x22, 0x02, 0x02,
+        0x02, 0x02, 0x02, 0x02, 0x02, 0x02, 0xd3, 0xd3, 0xd3, 0xd3, 0xd3, 0xd3, 0x36, 0x2c, 0x2c,
+        0x2c, 0x2c, 0xca, 0xd3, 0xd3, 0x2c, 0x2c, 0x2c, 0x7b, 0x7b, 0x72, 0x84, 0x84, 0x84, 0x50,
+        0x00, 0x30, 0x41, 0x00, 0x00, 0x00, 0x50, 0x41, 0x52, 0x31,
+    ];
+    let error = why(&FOUND);
+    let expected = "field 1 is a truth, where Parquet has an i32 (byte 12); copy it again";
+    assert!(error.contains(expected), "{error}");
+    // The same claim where the library skips what it does not know.
+    let unknown =
+        [&[0x15, 0x02, 0x19, 0x0c, 0xc9, 0xf1][..], &varint(HUGE as u64), &[0; 9]].concat();
+    let error = why(&with_footer(&unknown));
+    assert!(error.contains("a list is of no type that Parquet has"), "{error}");
 }

@@ -7,7 +7,7 @@ use strobe_model::measurement::{
 };
 use strobe_model::{BaudOrigin, BusReport, BusTransfer, FaultKind, WordKind};
 
-use crate::capture::measured::{distribution, head};
+use crate::capture::measured::{distribution, head, seen};
 
 const OWN_TIME: &str = "times are those of the recording's own time line";
 const AWAKE: &str = "awake is all the time that the core executes instructions, whatever for, \
@@ -30,7 +30,7 @@ pub fn measurement(report: &BusReport) -> Measurement {
         let finding = Finding::new(Severity::Warning, "capture", MOVED);
         measurement.findings.push(Finding { count: moved, ..finding });
     }
-    let more = moved > 0 || is_unframed(report);
+    let more = moved > 0 || is_unframed(report) || report.capture.cut;
     totals(&mut measurement, report, more);
     let mut push = |id: &str, title: &str, table: Table, note: &[&str]| {
         if !table.is_empty() {
@@ -97,28 +97,28 @@ fn faulty(n: u64, more: bool) -> Quantity {
 fn totals(measurement: &mut Measurement, report: &BusReport, more: bool) {
     let words = report.lanes.iter().map(|lane| lane.summary.words).sum::<u64>();
     let wrong = report.lanes.iter().map(|lane| lane.summary.faulty).sum::<u64>();
-    measurement.push_total("words", "words", Quantity::exact(words, Unit::COUNT));
+    measurement.push_total("words", "words", seen(words, Unit::COUNT, &report.capture));
     measurement.push_total("faulty", "of them faulty", faulty(wrong, more));
-    let mut exact = |id: &str, title: &str, n: u64, unit: Unit| {
-        measurement.push_total(id, title, Quantity::exact(n, unit));
+    let mut total = |id: &str, title: &str, n: u64, unit: Unit| {
+        measurement.push_total(id, title, seen(n, unit, &report.capture));
     };
-    exact("faults", "faults", report.faults.len() as u64, Unit::COUNT);
+    total("faults", "faults", report.faults.len() as u64, Unit::COUNT);
     if !report.transfers.is_empty() {
         let of = report.transfers.iter().map(|t| t.words).sum();
         let empty = report.transfers.iter().filter(|t| t.words == 0).count() as u64;
-        exact("transfers", "transfers", report.transfers.len() as u64, Unit::COUNT);
-        exact("transfer-words", "words of transfers", of, Unit::COUNT);
-        exact("transfers-empty", "transfers without words", empty, Unit::COUNT);
+        total("transfers", "transfers", report.transfers.len() as u64, Unit::COUNT);
+        total("transfer-words", "words of transfers", of, Unit::COUNT);
+        total("transfers-empty", "transfers without words", empty, Unit::COUNT);
     }
     if let Some(stretched) = &report.stretched {
         let ps = || Unit::PICOSECONDS;
-        exact("stretched", "clock held low beyond twice its median", stretched.count, Unit::COUNT);
-        exact("stretched-time", "for so much more in all", stretched.total_ps, ps());
-        exact("stretched-longest", "at the longest", stretched.longest_ps, ps());
+        total("stretched", "clock held low beyond twice its median", stretched.count, Unit::COUNT);
+        total("stretched-time", "for so much more in all", stretched.total_ps, ps());
+        total("stretched-longest", "at the longest", stretched.longest_ps, ps());
     }
     if let Some(unit) = &report.unit {
-        exact("units", &unit.name, unit.count, Unit::COUNT);
-        exact("unit-words", &format!("data words to one {}", unit.name), unit.words, Unit::COUNT);
+        total("units", &unit.name, unit.count, Unit::COUNT);
+        total("unit-words", &format!("data words to one {}", unit.name), unit.words, Unit::COUNT);
         let title = format!("{} in a second", unit.name);
         let rate = match unit.per_second {
             Some(rate) => Quantity::exact(rate, Unit::HERTZ),
@@ -144,7 +144,7 @@ fn lines(report: &BusReport, more: bool) -> Table {
         table.row([
             lane.name.as_str().into(),
             lane.pin.as_str().into(),
-            summary.words.into(),
+            seen(summary.words, Unit::COUNT, &report.capture).into(),
             faulty(summary.faulty, more).into(),
             summary.words_per_second.into(),
             summary.busy_ps.into(),

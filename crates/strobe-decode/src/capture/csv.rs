@@ -24,7 +24,7 @@ pub fn read<R: BufRead>(input: &mut R, options: &Options) -> Result<Capture, Err
     let mut builder = Builder::new(options.max_edges);
     header(&mut lines, &mut builder)?;
     let mut times = Times::default();
-    let mut notes = Vec::new();
+    let (mut notes, mut cut) = (Vec::new(), false);
     while let Some((number, line)) = lines.next()? {
         if line.trim().is_empty() {
             continue;
@@ -35,6 +35,7 @@ pub fn read<R: BufRead>(input: &mut R, options: &Options) -> Result<Capture, Err
             notes.push(format!(
                 "line {number}: time goes back to {time} s; what follows was not read"
             ));
+            cut = true;
             break;
         };
         levels(cells, number, at, &mut builder)?;
@@ -55,6 +56,7 @@ pub fn read<R: BufRead>(input: &mut R, options: &Options) -> Result<Capture, Err
         end: times.last,
         channels,
         notes,
+        cut,
         simulated: None,
     })
 }

@@ -34,13 +34,13 @@ pub(crate) fn head(capture: &CaptureSummary, notes: &[String]) -> Measurement {
     let tool = format!("strobe {}", env!("CARGO_PKG_VERSION"));
     let instrument = Instrument { kind: kind.to_owned(), tool, ..Instrument::default() };
     let mut measurement = Measurement::new(subject, instrument, window(capture));
-    measurement.push_total("duration", "recorded", duration(capture));
-    measurement.coverage = Coverage {
-        whole: Some(duration(capture)),
-        seen: Some(duration(capture)),
-        lost: None,
-        overhead: None,
+    let whole = match capture.cut {
+        true => Quantity::at_least(capture.duration_ps, Unit::PICOSECONDS),
+        false => duration(capture),
     };
+    measurement.push_total("duration", "recorded", whole.clone());
+    measurement.coverage =
+        Coverage { whole: Some(whole), seen: Some(duration(capture)), lost: None, overhead: None };
     let each = notes.iter().map(|note| Finding::new(Severity::Warning, "capture", note));
     measurement.findings.extend(each);
     measurement
@@ -66,6 +66,12 @@ fn duration(capture: &CaptureSummary) -> Quantity {
     }
 }
 
+/// A number of things that were seen in the recording: there were more where not all of it was
+/// read.
+pub(crate) fn seen(n: impl Into<Number>, unit: Unit, capture: &CaptureSummary) -> Quantity {
+    if capture.cut { Quantity::at_least(n, unit) } else { Quantity::exact(n, unit) }
+}
+
 /// A time between two edges, as exact as the capture is.
 pub(crate) fn resolved(ps: u64, capture: &CaptureSummary) -> Quantity {
     let exact = Quantity::exact(ps, Unit::PICOSECONDS);
@@ -85,8 +91,11 @@ pub(crate) fn resolved(ps: u64, capture: &CaptureSummary) -> Quantity {
 fn window(capture: &CaptureSummary) -> Window {
     let at = |ps: i64| Moment { nanoseconds: Some(ps.div_euclid(1000)), cycle: None };
     let end = i64::try_from(capture.duration_ps).unwrap_or(i64::MAX);
-    let ended =
-        Ended { kind: "end-of-file".to_owned(), text: "the recording ends".to_owned(), code: None };
+    let (kind, text) = match capture.cut {
+        true => ("cut-short", "times go back there: what follows was not read"),
+        false => ("end-of-file", "the recording ends"),
+    };
+    let ended = Ended { kind: kind.to_owned(), text: text.to_owned(), code: None };
     Window {
         begin: at(capture.start_ps),
         end: at(capture.start_ps.saturating_add(end)),

@@ -72,6 +72,7 @@ pub fn read<R: Read + Seek>(input: &mut R, options: &Options) -> Result<Capture,
         end: at.saturating_sub(1),
         channels: builder.finish(),
         notes,
+        cut: false,
         simulated: None,
     })
 }

@@ -206,6 +206,7 @@ impl Recording {
             end: ticks(end),
             channels: builder.finish(),
             notes: notes.into_iter().collect(),
+            cut: false,
             simulated: Some(Simulated { board, names, clock: clock.collect(), tick, drift }),
         }
     }

@@ -63,6 +63,8 @@ struct Reader {
     /// Commands that are not known, and the line of the first.
     skipped: Option<(u64, u64)>,
     notes: Vec<String>,
+    /// Its times go back.
+    cut: bool,
 }
 
 impl Reader {
@@ -80,6 +82,7 @@ impl Reader {
             unknown: None,
             skipped: None,
             notes: Vec::new(),
+            cut: false,
         }
     }
 
@@ -248,6 +251,7 @@ impl Reader {
                 "line {line}: time goes back from {} to {at}; what follows was not read",
                 start + self.now
             ));
+            self.cut = true;
             return Ok(false);
         }
         if at > Edge::MAX_TICK {
@@ -314,6 +318,7 @@ impl Reader {
             end: self.now,
             channels,
             notes: self.notes,
+            cut: self.cut,
             simulated: None,
         })
     }

@@ -164,6 +164,9 @@ pub enum DecodeError {
         /// How many.
         missing: u64,
     },
+    /// A packet that was there before, bit by bit, its times and those of its events included.
+    #[error("the packet is there twice")]
+    Repeated,
     /// Bytes before the tracer's start mark.
     #[error("noise before the tracer's first byte")]
     Preamble,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::decode::{Decoder, Reading};
+use super::decode::{Control, Decoder, Reading};
 use super::error::DecodeError;
 use super::trace::{Clock, EventClass, StreamClass, Trace};
 use super::types::{ByteOrder, Type};
@@ -14,6 +14,11 @@ const MARK_WINDOW: usize = 1 << 16;
 /// Maximum size of a packet's header and context. In a damaged stream many places may look like the
 /// beginning of a packet; each is parsed no further than this.
 const MAX_HEADER_BITS: u64 = 8 << 12;
+/// Packets before this one that it may repeat.
+const RECENT: usize = 16;
+/// Counters of so many bits never come to their end: where one goes back, one of its values is
+/// wrong.
+const WIDE: u8 = 32;
 
 /// How to read a stream.
 #[derive(Debug, Clone)]
@@ -150,6 +155,10 @@ pub struct Stats {
     pub lost_packets: u64,
     /// Events with an earlier time than the event before.
     pub backwards: u64,
+    /// By how many nanoseconds they are earlier, all together.
+    pub back_ns: u64,
+    /// Counts of discarded events, and numbers of packets, that are less than the one before.
+    pub recounts: u64,
 }
 
 /// The packet being read.
@@ -163,6 +172,8 @@ struct Open<'t, 'd> {
     stream: &'t StreamClass,
     /// Bytes of the packet beyond the end of the stream.
     missing: u64,
+    /// It was there before.
+    repeats: bool,
 }
 
 /// Splits a stream into packets and events.
@@ -181,6 +192,8 @@ pub struct Reader<'t, 'd> {
     discarded: Option<u64>,
     sequence: Option<u64>,
     last_end: Option<u64>,
+    /// The last packets with events: their begin, and where they are.
+    recent: VecDeque<(u64, usize, usize)>,
     /// Remaining budget for values without bits.
     empty: u64,
     stats: Stats,
@@ -201,6 +214,7 @@ impl<'t, 'd> Reader<'t, 'd> {
             discarded: None,
             sequence: None,
             last_end: None,
+            recent: VecDeque::new(),
             empty: bytes.len() as u64 * 8 + 4096,
             stats: Stats { bytes: bytes.len() as u64, ..Stats::default() },
         };
@@ -281,6 +295,10 @@ impl<'t, 'd> Reader<'t, 'd> {
     fn begin_packet(&mut self) {
         let at = self.at;
         match self.packet(at) {
+            Ok(open) if open.repeats => {
+                self.at = open.end;
+                self.undecodable(at, open.end - at, DecodeError::Repeated);
+            }
             Ok(open) => {
                 self.at = open.end;
                 self.stats.packets += 1;
@@ -334,6 +352,9 @@ impl<'t, 'd> Reader<'t, 'd> {
         let bytes = packet_bits.div_ceil(8);
         let missing = bytes.saturating_sub(rest.len() as u64);
         let end = at + rest.len().min(usize::try_from(bytes).unwrap_or(usize::MAX));
+        if content_bits > used && self.repeats(control, at, end) {
+            return Ok(Open { decoder, at, end, content_bits, stream, missing, repeats: true });
+        }
         let begin = control.begin.map(|reading| self.read_clock(reading));
         let end_time = control.end.map(|reading| reading.after(begin.unwrap_or(0)));
         let (discarded, sequence) = (get("events_discarded"), get("packet_seq_num"));
@@ -351,7 +372,30 @@ impl<'t, 'd> Reader<'t, 'd> {
             context: decoder.done[1].clone(),
         }));
         decoder.bits.end_at(content_bits);
-        Ok(Open { decoder, at, end, content_bits, stream, missing })
+        Ok(Open { decoder, at, end, content_bits, stream, missing, repeats: false })
+    }
+
+    /// Whether a packet with events is one of the last ones once more: a buffer that was written
+    /// twice. Packets of no length in time may be alike.
+    fn repeats(&mut self, control: Control, at: usize, end: usize) -> bool {
+        let Some(begin) = control.begin.map(|reading| reading.after(self.time)) else {
+            return false;
+        };
+        if control.end.is_none_or(|reading| reading.after(begin) <= begin) {
+            return false;
+        }
+        let bytes = self.bytes;
+        let is_same = |&(before, from, to): &(u64, usize, usize)| {
+            before == begin && bytes.get(from..to) == bytes.get(at..end)
+        };
+        if self.recent.iter().any(is_same) {
+            return true;
+        }
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((begin, at, end));
+        false
     }
 
     fn check_uuid(&self, header: Option<&Value>) -> Result<(), DecodeError> {
@@ -381,7 +425,12 @@ impl<'t, 'd> Reader<'t, 'd> {
         let mask = u64::MAX >> (64 - bits.clamp(1, 64));
         // The first packet's counter has no predecessor: its events may predate the recording.
         let before = self.discarded.unwrap_or(0);
+        let goes_back = bits >= WIDE && discarded.is_some_and(|now| now < before);
         let events = discarded.map_or(0, |now| now.wrapping_sub(before) & mask);
+        let events = if goes_back { 0 } else { events };
+        let ends = |n: u64| [0xff, 0xffff, 0xffff_ffff].contains(&n);
+        let is_earlier = self.sequence.zip(sequence).is_some_and(|(b, n)| n < b && !ends(b));
+        self.stats.recounts += u64::from(goes_back) + u64::from(is_earlier);
         let packets = match (self.sequence, sequence) {
             (Some(before), Some(now)) => now.saturating_sub(before.saturating_add(1)),
             _ => 0,
@@ -444,6 +493,10 @@ impl<'t, 'd> Reader<'t, 'd> {
         let time = time.or(self.clock.map(|_| self.time));
         if time < self.last_event {
             self.stats.backwards += 1;
+            let (now, before) = (time.unwrap_or(0), self.last_event.unwrap_or(0));
+            let back = self.clock.map_or(0, |c| c.nanoseconds(before) - c.nanoseconds(now));
+            let back = u64::try_from(back).unwrap_or(u64::MAX);
+            self.stats.back_ns = self.stats.back_ns.saturating_add(back);
         }
         self.last_event = time;
         let [_, _, header, stream_context, context, fields] = &mut decoder.done;

@@ -6,7 +6,7 @@ use strobe_model::measurement::{
 };
 use strobe_model::{Bounds, CaptureSummary, PinInterval, PinLevel, PinStatistics, PinsReport};
 
-use crate::capture::measured::{MODELLED, distribution, head, resolved};
+use crate::capture::measured::{MODELLED, distribution, head, resolved, seen};
 
 const JITTER: &str = "jitter is the sample standard deviation of the period; cycle to cycle is by \
                       how much a period differs from the one before";
@@ -23,7 +23,7 @@ pub fn measurement(report: &PinsReport) -> Measurement {
     let mut measurement = head(capture, &report.notes);
     if !report.pins.is_empty() {
         let edges = report.pins.iter().map(|pin| pin.rising.saturating_add(pin.falling));
-        let edges = Quantity::exact(edges.fold(0, u64::saturating_add), Unit::COUNT);
+        let edges = seen(edges.fold(0, u64::saturating_add), Unit::COUNT, capture);
         measurement.push_total("edges", "edges", edges);
     }
     let mut distributions = Vec::new();
@@ -94,11 +94,11 @@ fn table(report: &PinsReport) -> Table {
         table.row([
             pin.pin.as_str().into(),
             initial.into(),
-            pin.rising.into(),
-            pin.falling.into(),
-            pin.unknown.into(),
-            pin.high_total_ps.into(),
-            pin.low_total_ps.into(),
+            seen(pin.rising, Unit::COUNT, capture).into(),
+            seen(pin.falling, Unit::COUNT, capture).into(),
+            seen(pin.unknown, Unit::COUNT, capture).into(),
+            seen(pin.high_total_ps, Unit::PICOSECONDS, capture).into(),
+            seen(pin.low_total_ps, Unit::PICOSECONDS, capture).into(),
             frequency(pin, capture),
             jitter(pin, capture),
         ]);

@@ -13,6 +13,7 @@ pub(super) fn capture() -> CaptureSummary {
         start_ps: -1_000_000,
         duration_ps: 2_500_000_000,
         channels: vec!["LED".into(), "RX".into()],
+        cut: false,
         simulated: None,
     }
 }

@@ -9,6 +9,9 @@ use proptest::prelude::*;
 use strobe_decode::capture::{
     self, Capture, Channel, Edge, Format, Level, Options, Tick, write_sigrok, write_vcd,
 };
+use strobe_decode::pins;
+use strobe_model::PinsReport;
+use strobe_model::measurement::Trust;
 use strobe_synth::captures::{LineFault, spi_bus, trace_pin};
 
 fn read(bytes: &[u8]) -> Result<(Format, Capture), capture::Error> {
@@ -51,6 +54,37 @@ fn a_value_change_dump() {
         [(Low, vec![(100, Unknown)]), (High, vec![(100, Unknown)]), (Low, vec![(100, High)])];
     assert!(levels.eq(wanted));
     assert!(capture.notes[0].contains("1 variables were left out"), "{:?}", capture.notes);
+}
+
+/// What is behind a time that goes back is in no figure: what was read is a part of the recording.
+#[test]
+fn what_is_read_up_to_where_times_go_back_is_not_the_whole() {
+    let vcd = "$timescale 1 us $end\n$var wire 1 ! a $end\n$enddefinitions $end\n\
+               #0\n0!\n#10\n1!\n#20\n0!\n";
+    let csv = "Time [s],a\n0.000000,0\n0.000010,1\n0.000020,0\n";
+    let back = [(vcd, "#15\n1!\n#90\n0!\n"), (csv, "0.000015,1\n0.000090,0\n")];
+    for (text, behind, is_cut) in
+        back.iter().flat_map(|(text, behind)| [(*text, "", false), (*text, *behind, true)])
+    {
+        let (format, capture) = read(format!("{text}{behind}").as_bytes()).expect("a capture");
+        assert_eq!((capture.cut, capture.notes.len()), (is_cut, usize::from(is_cut)));
+        assert_eq!(edges(&capture.channels[0]), [(10, High), (20, Low)]);
+        let report = PinsReport {
+            capture: pins::summary(&capture, "a".to_owned(), format.name()),
+            pins: vec![pins::statistics(&capture, 0, None)],
+            intervals: Vec::new(),
+            notes: capture.notes.clone(),
+        };
+        let out = pins::measurement(&report);
+        out.check().expect("a measurement");
+        let edges = out.total("edges").expect("a total");
+        let trust = if is_cut { Trust::AtLeast } else { Trust::Exact };
+        assert_eq!((edges.value(), edges.trust()), (Some(2u64.into()), &trust));
+        let whole = out.coverage.whole.as_ref().expect("a length");
+        assert_eq!(*whole.trust() == Trust::AtLeast, is_cut);
+        assert_eq!(out.window.ended.kind == "cut-short", is_cut);
+        assert_eq!(out.findings.len(), usize::from(is_cut));
+    }
 }
 
 #[test]
@@ -341,6 +375,7 @@ fn captures() -> impl Strategy<Value = Capture> {
                 end: 3000,
                 channels: lines.into_iter().enumerate().map(channel).collect(),
                 notes: Vec::new(),
+                cut: false,
                 simulated: None,
             }
         })

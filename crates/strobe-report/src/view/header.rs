@@ -139,7 +139,7 @@ fn time(measurement: &Measurement) -> String {
     let is_simulated = measurement.instrument.kind.starts_with("simulated");
     let (simulated, all_of_it) = match (is_simulated, window.ended.kind.as_str()) {
         (true, _) => (" simulated", "the whole run"),
-        (false, "interrupted") => ("", "what was read of the recording"),
+        (false, "interrupted" | "cut-short") => ("", "what was read of the recording"),
         (false, _) => ("", "the whole recording"),
     };
     let entries = window.entries.unwrap_or(1);

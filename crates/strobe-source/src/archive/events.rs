@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use strobe_decode::ctf::{self, EnvValue, Event, Item, Lost, Merged, Reader, Trace, merge};
+use strobe_decode::ctf::{
+    self, DecodeError, EnvValue, Event, Item, Lost, Merged, Reader, Trace, merge,
+};
 use strobe_model::{
     EventKind, EventLoss, EventsReport, StreamSummary, TraceClock, TraceSummary, UndecodableBytes,
 };
@@ -173,6 +175,8 @@ impl<'s> Adding<'s> {
     fn item(&mut self, stream: usize, item: Item) {
         match &item {
             Item::Event(_) => self.goes_on(stream),
+            // Nothing is missing where something is there twice.
+            Item::Undecodable(bad) if bad.why == DecodeError::Repeated => {}
             Item::Undecodable(_) => self.tears(stream),
             Item::Lost(_) => self.cut(),
             Item::Packet(_) => {}
@@ -362,10 +366,6 @@ impl<'s> Adding<'s> {
                  counted, and nothing else"
             ));
         }
-        let backwards: u64 = streams.iter().map(|stream| stream.backwards).sum();
-        if backwards > 0 {
-            notes.push(format!("{backwards} events have times before the event before them"));
-        }
         if self.span.is_none() && streams.iter().any(|stream| stream.events > 0) {
             notes.push("no clock is described, so events have no times".to_owned());
         }
@@ -395,6 +395,8 @@ fn summaries(source: &Source, readers: &[Reader]) -> Vec<StreamSummary> {
             packets: stats.packets,
             events: stats.events,
             backwards: stats.backwards,
+            back_ns: stats.back_ns,
+            recounts: stats.recounts,
         }
     });
     each.collect()

@@ -7,6 +7,7 @@ mod calls;
 mod events;
 mod heap;
 mod memory;
+mod missing;
 mod published;
 #[cfg(test)]
 mod tests;

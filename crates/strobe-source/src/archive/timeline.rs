@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use strobe_decode::ctf::{Item, Lost};
+use strobe_decode::ctf::{DecodeError, Item, Lost};
 use strobe_model::measurement::{Timeline, TimelineBuilder, TrackKind, Unit};
 
 use super::Names;
@@ -42,7 +42,7 @@ pub fn timeline(source: &Source, meanings: &Meanings, names: &dyn Names) -> Time
                 }
             }
             Item::Lost(lost) => drawing.lost(&lost),
-            Item::Undecodable(_) if begun[stream] => {
+            Item::Undecodable(bad) if begun[stream] && bad.why != DecodeError::Repeated => {
                 torn[stream].get_or_insert(drawing.now);
                 drawing.cut();
             }

@@ -28,8 +28,8 @@ pub struct Captured {
     notes: std::vec::IntoIter<String>,
     pieces: Pieces,
     elapsed: Duration,
-    /// What is to be said of the line at the end.
-    last: Option<String>,
+    /// What is to be noted of the line at the end.
+    last: std::vec::IntoIter<Note>,
 }
 
 impl Captured {
@@ -49,7 +49,7 @@ impl Captured {
             let why = format!("{baud:.0} baud is more than half the capture's clock");
             return Err(Error::open(&line.name, why));
         }
-        let mut notes = Vec::new();
+        let mut notes = capture.notes.clone();
         let samples = 1e12 / baud / capture.resolution.ps(1) as f64;
         if samples < FEW_SAMPLES {
             notes.push(format!(
@@ -70,10 +70,15 @@ impl Captured {
         }
         uart.finish(capture.end, &mut |event| words.take(event));
         let Words { pieces, broken, .. } = words;
-        let last = (broken > 0).then(|| {
-            format!("{broken} words of the line have no valid stop bit; is {baud:.0} baud right?")
+        let broken = (broken > 0).then(|| Note::Text {
+            text: format!(
+                "{broken} words of the line have no valid stop bit; is {baud:.0} baud right?"
+            ),
         });
-        Ok(Captured { notes: notes.into_iter(), pieces, elapsed: Duration::ZERO, last })
+        let cut = capture.cut.then(|| Note::Gap { why: "times go back in the capture".to_owned() });
+        let last: Vec<Note> = broken.into_iter().chain(cut).collect();
+        let (notes, last) = (notes.into_iter(), last.into_iter());
+        Ok(Captured { notes, pieces, elapsed: Duration::ZERO, last })
     }
 }
 
@@ -119,8 +124,7 @@ impl Link for Captured {
             return Ok(ReadOutcome::Note(Note::Text { text }));
         }
         let Some((came, at)) = self.pieces.next(into) else {
-            let last = self.last.take().map(|text| ReadOutcome::Note(Note::Text { text }));
-            return Ok(last.unwrap_or(ReadOutcome::Ended));
+            return Ok(self.last.next().map_or(ReadOutcome::Ended, ReadOutcome::Note));
         };
         self.elapsed = at.max(self.elapsed);
         Ok(came)

@@ -11,6 +11,7 @@ use super::gaps::Gaps;
 use super::kinds::Kinds;
 use super::kit;
 use super::samples::Places;
+use super::span::{self, Span};
 use super::threads::Threads;
 use super::watched::Comparators;
 use super::windows::{Bounds, Edge, Windows};
@@ -240,12 +241,12 @@ impl Accumulator {
         }
     }
 
-    fn write(&mut self, port: u8, bytes: u8, value: u32, now: (u64, u64)) {
+    fn write(&mut self, port: u8, bytes: u8, value: u32, now: Span) {
         match &mut self.kit {
             Some((reader, totals)) if reader.is_at(port) => {
                 if let Some(record) = reader.take(port, bytes, value) {
                     totals.add(record, now);
-                    self.kit_record(&record, now.1);
+                    self.kit_record(&record, span::likely(now));
                 }
             }
             _ => self.channels.write(port, &value.to_le_bytes()[..usize::from(bytes).min(4)]),
@@ -279,10 +280,10 @@ impl Accumulator {
             Packet::PcSample(_) | Packet::Sleep | Packet::Prohibited => self.any_sample(&packet),
             Packet::Overflow => self.lost(),
             Packet::Exception { number, action } => {
-                self.exceptions.take(number, action, (time.earliest, now));
+                self.exceptions.take(number, action, span::of(time));
             }
             Packet::Instrumentation { port, bytes, value } => {
-                self.write(port, bytes, value, (time.earliest, now));
+                self.write(port, bytes, value, span::of(time));
                 if let Some(windows) = &mut self.windows {
                     let edge = windows.write(port, value, now);
                     self.cut(edge, now);

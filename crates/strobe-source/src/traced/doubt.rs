@@ -140,6 +140,13 @@ fn wrong_pages(traced: &mut Traced, few: u64) -> Vec<InDoubt> {
     others.iter().map(doubt).collect()
 }
 
+/// Takes out of the figures the ports of pages that only packets in doubt can have named, as those
+/// behind a gap: a page holds until the next synchronisation, and doubt may end before.
+pub(super) fn set_pages_apart(traced: &mut Traced) {
+    let apart = wrong_pages(traced, 0);
+    traced.in_doubt.extend(apart);
+}
+
 /// Takes out of a damaged stream's figures what damage may have made.
 pub(super) fn set_apart(traced: &mut Traced, profile: &mut Profile) {
     let few = traced.stream.damage.saturating_mul(INVENTED);
@@ -181,7 +188,27 @@ pub(super) fn set_apart(traced: &mut Traced, profile: &mut Profile) {
 
 #[cfg(test)]
 mod tests {
+    use strobe_model::{Channel, PacketKind};
+
     use super::*;
+
+    /// Behind a gap the middle of a packet may look like a page.
+    #[test]
+    fn ports_of_a_page_that_no_sound_packet_names_are_in_doubt() {
+        let port = |port, packets| Channel { port, packets, ..Channel::default() };
+        let page = PacketKind { name: EXTENSION.to_owned(), packets: 1, bytes: 1 };
+        for (kinds, expected) in [(Vec::new(), vec![1]), (vec![page], vec![1, 65])] {
+            let mut traced =
+                Traced { channels: vec![port(1, 174), port(65, 10)], ..Traced::default() };
+            traced.stream.kinds = kinds;
+            set_pages_apart(&mut traced);
+            let ports: Vec<u8> = traced.channels.iter().map(|channel| channel.port).collect();
+            assert_eq!(ports, expected);
+            let apart: Vec<_> = traced.in_doubt.iter().map(|d| (&*d.what, d.packets)).collect();
+            let is_apart = expected.len() == 1;
+            assert_eq!(apart, if is_apart { vec![("port 65", 10)] } else { Vec::new() });
+        }
+    }
 
     #[test]
     fn without_the_longest_what_is_left_is_right() {

@@ -29,7 +29,7 @@ impl Open {
     /// It stops for now, or for good.
     fn pause(&mut self, now: Span) {
         let (least, most) = between(self.since, now);
-        self.own = (self.own.0 + least, self.own.1 + most);
+        self.own = (self.own.0.saturating_add(least), self.own.1.saturating_add(most));
     }
 }
 
@@ -186,6 +186,7 @@ impl Exceptions {
 
 #[cfg(test)]
 mod tests {
+    use super::super::span::OPEN;
     use super::*;
     use ExceptionAction::*;
 
@@ -284,6 +285,21 @@ mod tests {
         assert_eq!(all.current(), Some(0));
         let all = all.finish();
         assert_eq!((all[0].entered, all[0].left, all[0].timed), (1, 1, 0));
+    }
+
+    /// Where the stream ends, or has no timestamps for long, an end has no time.
+    #[test]
+    fn what_no_timestamp_follows_has_no_length() {
+        let mut all = Exceptions::default();
+        all.take(15, Entered, (0, 0));
+        all.take(15, Exited, (300, 300));
+        all.take(15, Entered, (500, 500));
+        all.take(15, Exited, (500, OPEN));
+        all.take(0, Returned, (500, OPEN));
+        let all = all.finish();
+        let e = &all[0];
+        assert_eq!((e.entered, e.left, e.timed, e.vague), (2, 2, 1, 0));
+        assert_eq!((e.shortest, e.longest, e.at_most), (300, 300, 300));
     }
 
     #[test]

@@ -125,6 +125,8 @@ impl Accumulator {
         traced.kit = traced.kit.filter(|kit| kit.records + kit.unusable > 0);
         if traced.stream.damage > 0 {
             doubt::set_apart(&mut traced, &mut profile);
+        } else if traced.stream.packets_in_doubt > 0 {
+            doubt::set_pages_apart(&mut traced);
         }
         scale::values(&mut traced);
         scale::kit(&mut traced);

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use strobe_analyse::figures::figures;
 use strobe_decode::ctf::{Options, Trace};
-use strobe_model::measurement::{Measurement, Timeline, Track, TrackKind, Trust};
+use strobe_model::measurement::{
+    Cell, Measurement, Number, Severity, Timeline, Track, TrackKind, Trust, Unit,
+};
 use strobe_model::{Distribution, EventsReport};
 use strobe_source::archive::{Meanings, NoNames, Source, Stream, events, measurement, timeline};
 use strobe_synth::tracer;
@@ -378,15 +380,116 @@ fn no_handler_lasts_over_what_is_missing() {
         assert_eq!((durations.min, durations.max), (50, 50));
         assert!(line.spans.duration.iter().all(|ns| *ns == 50), "{:?}", line.spans.duration);
         assert_eq!(line.gaps.from.len(), usize::from(is_lossy));
-        let trace = Trace::parse(PACKETS.as_bytes()).unwrap();
-        let (options, meanings) = (Options::default(), Meanings::new(None).unwrap());
-        let streams = [Stream { file: "stream", bytes: &bytes }];
-        let source = Source { file: "trace", trace: &trace, streams: &streams, options: &options };
-        let out = measurement::events(&source, &meanings, &NoNames);
+        let out = measured(PACKETS, &bytes);
         let (seen, lost) = (out.total("events"), out.coverage.lost.as_ref());
         let expected = if is_lossy { Trust::AtLeast } else { Trust::Exact };
         assert_eq!(seen.map(|figure| figure.trust()), Some(&expected));
         let lost = lost.map(|figure| figure.trust());
         assert!(matches!(lost, Some(Trust::Unknown { .. })), "{lost:?}");
+        let rate = &out.table("kinds").unwrap().column("rate").unwrap().cells[0];
+        let is_least = matches!(rate, Cell::Figure { trust: Trust::AtLeast, .. });
+        assert_eq!(is_least, is_lossy, "{rate:?}");
+        if let Some(losses) = out.table("losses") {
+            let events = &losses.column("events").unwrap().cells[0];
+            assert!(matches!(events, Cell::Figure { value: None, .. }), "{events:?}");
+            let finding = out.findings.iter().find(|f| f.code == "events-lost").unwrap();
+            assert_eq!(finding.text, "2 packets are missing, whose events nobody counted");
+        }
     }
+}
+
+fn measured(metadata: &str, bytes: &[u8]) -> Measurement {
+    let trace = Trace::parse(metadata.as_bytes()).unwrap();
+    let (options, meanings) = (Options::default(), Meanings::new(None).unwrap());
+    let streams = [Stream { file: "stream", bytes }];
+    let source = Source { file: "trace", trace: &trace, streams: &streams, options: &options };
+    measurement::events(&source, &meanings, &NoNames)
+}
+
+/// The same with the times of packets: handlers of 50 ns, each 1000 ns, three in a packet.
+fn timed() -> (String, Vec<Vec<u8>>) {
+    let number = "uint64_t packet_seq_num;";
+    let times = format!("{number} time_t timestamp_begin; time_t timestamp_end;");
+    let metadata = PACKETS.replace(number, &times);
+    let event = |n: u16| (1 + n % 2, 1000 * u64::from(n / 2) + 50 * u64::from(n % 2));
+    let events: Vec<(u16, u64)> = (0..60).map(event).collect();
+    let packet = |(number, events): (u64, &[(u16, u64)])| {
+        let plain = packet(number, events);
+        let bits = 8 * (plain.len() + 16) as u64;
+        let mut out = plain[..8].to_vec();
+        [bits, bits, number, events[0].1, events[5].1]
+            .iter()
+            .for_each(|n| out.extend(n.to_le_bytes()));
+        out.extend(&plain[EVENTS..]);
+        out
+    };
+    (metadata, (0u64..).zip(events.chunks(6)).map(packet).collect())
+}
+
+/// A buffer that was written twice is no event more.
+#[test]
+fn a_packet_that_is_there_twice_counts_once() {
+    let (metadata, mut packets) = timed();
+    let once = measured(&metadata, &packets.concat());
+    packets.insert(4, packets[3].clone());
+    packets.insert(9, packets[5].clone());
+    let (report, _) = of(metadata.as_bytes(), &packets.concat());
+    let repeated = 2 * packets[3].len() as u64;
+    assert_eq!(report.trace.streams[0].undecodable_bytes, repeated);
+    assert!(report.undecodable[0].why.contains("twice"), "{:?}", report.undecodable);
+    let twice = measured(&metadata, &packets.concat());
+    for measurement in [&once, &twice] {
+        let events = measurement.total("events").unwrap();
+        assert_eq!((events.value(), events.trust()), (Some(60u64.into()), &Trust::Exact));
+    }
+    assert_eq!(once.window.duration, twice.window.duration);
+    assert_eq!(once.table("interrupts"), twice.table("interrupts"));
+    assert!(twice.findings.iter().any(|finding| finding.code == "undecodable-bytes"));
+}
+
+/// A wrong bit in a time, and packets in another order: no length of time is exact, and the true
+/// one is within what is printed.
+#[test]
+fn no_length_is_exact_where_times_go_back() {
+    let (metadata, packets) = timed();
+    let mut wrong = packets.clone();
+    // The fifth byte of an exit's time.
+    wrong[4][EVENTS + 16 + 14 + 2 + 4] ^= 0x10;
+    let mut swapped = packets;
+    swapped.swap(4, 5);
+    for (packets, is_far) in [(wrong, true), (swapped, false)] {
+        let (_, _) = of(metadata.as_bytes(), &packets.concat());
+        let out = measured(&metadata, &packets.concat());
+        let Trust::Resolution { low, high } = out.window.duration.trust() else {
+            panic!("{:?}", out.window.duration)
+        };
+        let truth = Number::from(29_050u64);
+        assert!(*low <= truth && truth <= *high, "{low:?} {high:?}");
+        assert_eq!(high.as_u64() > 1_000_000, is_far);
+        assert_eq!(out.window.duration.unit(), &Unit::NANOSECONDS);
+        let finding = out.findings.iter().find(|f| f.code == "event-order").unwrap();
+        assert_eq!(finding.severity, Severity::Warning, "{}", finding.text);
+    }
+}
+
+/// A wrong bit in a packet's number is no million of missing packets.
+#[test]
+fn counts_of_what_is_missing_that_go_back_are_no_loss() {
+    let (metadata, mut packets) = timed();
+    // The third byte of the number.
+    packets[4][26] ^= 0x10;
+    let (report, _) = of(metadata.as_bytes(), &packets.concat());
+    assert_eq!(report.trace.streams[0].recounts, 1);
+    assert!(report.losses[0].packets > 1_000_000, "{:?}", report.losses);
+    let out = measured(&metadata, &packets.concat());
+    let lost = out.coverage.lost.as_ref().unwrap().trust();
+    assert!(matches!(lost, Trust::Unknown { why } if why.contains("go back")), "{lost:?}");
+    assert_eq!(out.total("events").unwrap().trust(), &Trust::AtLeast);
+    let losses = out.table("losses").unwrap();
+    for id in ["events", "packets"] {
+        let cells = &losses.column(id).unwrap().cells;
+        assert!(cells.iter().all(|cell| cell.number().is_none()), "{cells:?}");
+    }
+    let finding = out.findings.iter().find(|f| f.code == "events-lost").unwrap();
+    assert!(finding.text.contains("go back"), "{}", finding.text);
 }

@@ -3,6 +3,7 @@
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -238,6 +239,8 @@ fn pipe(path: &Path) -> anyhow::Result<File> {
         // Nobody is there any more once a signal has ended the wait.
         let _ = sender.send(File::open(opened));
     };
+    // From here on, signals set a flag and end nothing by themselves.
+    let stop = interrupt::on_interrupt();
     std::thread::Builder::new().spawn(open).map_err(unreadable)?;
     let mut is_stated = false;
     loop {
@@ -248,8 +251,7 @@ fn pipe(path: &Path) -> anyhow::Result<File> {
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
-        // From its first look on, signals set a flag and end nothing by themselves.
-        if interrupt::happened() {
+        if stop.load(Ordering::Relaxed) {
             let by = interrupt::by();
             return Err(exit::interrupted(format!("stopped by {by} before {shown} had a writer")));
         }

@@ -20,6 +20,7 @@ pub fn capture(mhz: u64, lines: &[(&str, &Line)], end: u64) -> Capture {
         end,
         channels: lines.iter().map(channel).collect(),
         notes: Vec::new(),
+        cut: false,
         simulated: None,
     }
 }

@@ -52,7 +52,7 @@ fn threads(measurement: &mut Measurement, about: &About) {
             about.thread(thread.id, thread.name.as_deref()).into(),
             thread.id.into(),
             about.count(thread.runs.saturating_add(thread.unannounced_runs)),
-            ns.into(),
+            about.timed(ns, threads.unknown_ns).into(),
             thread.unannounced_runs.into(),
             thread.unannounced_ns.into(),
         ]);

@@ -66,15 +66,16 @@ fn table(about: &About, functions: &FunctionsSeen) -> Table {
     ]);
     for f in &functions.functions {
         let timed = |ns: u64| (f.calls > 0).then_some(ns);
+        let seen = |ns: u64| about.counted(ns, Unit::NANOSECONDS);
         table.row([
             name(f.name.as_deref(), f.address).into(),
             Address(f.address.into()).into(),
             about.count(f.enters),
             about.count(f.exits),
             f.calls.into(),
-            timed(f.total_ns).into(),
+            timed(f.total_ns).map(seen).into(),
             timed(f.total_ns.checked_div(f.calls).unwrap_or(0)).into(),
-            timed(f.max_ns).into(),
+            timed(f.max_ns).map(seen).into(),
         ]);
     }
     let [address, total, mean, max] = [const { Cell::Empty }; 4];

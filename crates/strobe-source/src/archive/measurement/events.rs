@@ -1,20 +1,20 @@
 //! A trace of events as a measurement: what was read, events by kind, what is missing.
 
 use strobe_model::measurement::{
-    Cell, Column, Content, Coverage, Ended, Fact, Finding, Loss, Measurement, Moment, Number,
-    Parts, Quantity, Severity, Subject, Table, Unit, Window,
+    Cell, Column, Content, Coverage, Ended, Fact, Loss, Measurement, Moment, Number, Parts,
+    Quantity, Severity, Subject, Table, Trust, Unit, Window,
 };
-use strobe_model::number::grouped;
-use strobe_model::{EventsReport, StreamSummary, TraceSummary};
+use strobe_model::{EventsReport, TraceSummary};
 
 use super::super::Names;
 use super::super::events::{Extras, LISTED, Source, add};
 use super::super::meaning::Meanings;
-use super::{activity, calls, memory};
+use super::{activity, calls, memory, missing};
 use crate::measuring::{balance, count, instrument, notes, unknown};
 
 const TIMES: &str = "times count from the first event";
 const UNCOUNTED: &str = "the trace does not count the events that its tracer left out";
+pub(super) const RECOUNTED: &str = "counts of what is missing go back, so one of them is wrong";
 
 /// Measures a trace.
 pub fn events(source: &Source, meanings: &Meanings, names: &dyn Names) -> Measurement {
@@ -35,7 +35,7 @@ pub(super) fn measured(report: &EventsReport, extras: &Extras) -> Measurement {
     activity::push(&mut measurement, &about);
     calls::push(&mut measurement, &about);
     memory::push(&mut measurement, &about);
-    missing(&mut measurement, &about);
+    missing::push(&mut measurement, &about);
     notes(&mut measurement, Severity::Note, "trace", &report.notes);
     measurement
 }
@@ -53,9 +53,14 @@ pub(super) struct Lost {
     pub(super) packets: u64,
     /// There is more than that.
     pub(super) more: bool,
+    /// Nobody knows how much: its counts contradict each other.
+    pub(super) contradicts: bool,
 }
 
 fn lost(report: &EventsReport, extras: &Extras) -> Lost {
+    if report.trace.streams.iter().any(|stream| stream.recounts > 0) {
+        return Lost { events: 0, packets: 0, more: true, contradicts: true };
+    }
     let events = report.losses.iter().map(|loss| loss.events).fold(0, u64::saturating_add);
     let packets = report.losses.iter().map(|loss| loss.packets).fold(0, u64::saturating_add);
     // A trace may claim any number: with the events that are there it must stay one.
@@ -64,13 +69,13 @@ fn lost(report: &EventsReport, extras: &Extras) -> Lost {
     // Of a lost packet nobody knows how many events it had, nor of bytes that cannot be read, and
     // beyond so many losses they are not listed.
     let more = packets > 0 || extras.holes > 0 || report.losses.len() >= LISTED;
-    Lost { events, packets, more }
+    Lost { events, packets, more, contradicts: false }
 }
 
 impl About<'_> {
     /// Whether anything is known to be missing.
     pub(super) fn lossy(&self) -> bool {
-        !self.report.losses.is_empty() || self.extras.holes > 0
+        !self.report.losses.is_empty() || self.extras.holes > 0 || self.lost.contradicts
     }
 
     /// Things that were counted one by one: there were more if events are missing.
@@ -81,6 +86,18 @@ impl About<'_> {
     /// The same as a cell.
     pub(super) fn count(&self, n: u64) -> Cell {
         self.counted(n, Unit::COUNT).into()
+    }
+
+    /// A length of time that was added up of stretches between events, and of which `unknown`
+    /// nanoseconds more may be. Where events are missing there was more of it; where they are not
+    /// in the order of their times it may be as much more, or less, as these go back.
+    pub(super) fn timed(&self, ns: u64, unknown: u64) -> Quantity {
+        match (self.lossy(), disorder(&self.report.trace)) {
+            (false, 0) => Quantity::exact(ns, Unit::NANOSECONDS),
+            (true, 0) => Quantity::at_least(ns, Unit::NANOSECONDS),
+            (false, back) => within(ns, back, back),
+            (true, back) => within(ns, back, back.saturating_add(unknown)),
+        }
     }
 
     /// A moment since the first event.
@@ -101,6 +118,20 @@ impl About<'_> {
             None => format!("thread {id}"),
         }
     }
+}
+
+/// By how much the times of events go back, all together: no event is further from where its time
+/// has it.
+pub(super) fn disorder(trace: &TraceSummary) -> u64 {
+    trace.streams.iter().map(|stream| stream.back_ns).fold(0, u64::saturating_add)
+}
+
+/// A length of time that may be so much less or more.
+fn within(ns: u64, less: u64, more: u64) -> Quantity {
+    let (low, high) = (ns.saturating_sub(less).into(), ns.saturating_add(more).into());
+    let unit = Unit::NANOSECONDS;
+    let bounded = Quantity::new(Some(ns.into()), unit.clone(), Trust::Resolution { low, high });
+    bounded.unwrap_or_else(|_| Quantity::unknown(unit, "events are not in the order of time"))
 }
 
 fn subject(trace: &TraceSummary) -> Subject {
@@ -125,7 +156,11 @@ fn window(trace: &TraceSummary) -> Window {
         return Window::untimed("no event has a time", ended);
     };
     let at = |at| Moment { nanoseconds: Some(at), cycle: None };
-    let duration = Quantity::exact(last.abs_diff(first), Unit::NANOSECONDS);
+    let length = last.abs_diff(first);
+    let duration = match disorder(trace) {
+        0 => Quantity::exact(length, Unit::NANOSECONDS),
+        back => within(length, back, back),
+    };
     Window { begin: at(first), end: at(last), entries: None, duration, ended }
 }
 
@@ -178,8 +213,10 @@ fn totals(measurement: &mut Measurement, about: &About) {
 
 /// What is missing, as a figure and for the balance.
 fn losses(about: &About) -> (Quantity, Loss) {
-    let Lost { events, packets, more } = about.lost;
-    if more && events == 0 {
+    let Lost { events, packets, more, contradicts } = about.lost;
+    if contradicts {
+        (Quantity::unknown(Unit::COUNT, RECOUNTED), Loss::Unknown(RECOUNTED.to_owned()))
+    } else if more && events == 0 {
         // At least none is nothing that anybody knows.
         let what = if packets > 0 { "the packets" } else { "the bytes" };
         let why = format!("nothing shows how many events were in {what} that are missing");
@@ -208,17 +245,19 @@ fn kinds(measurement: &mut Measurement, about: &About) {
         // So many intervals, one fewer than there are events.
         let rate = span.filter(|span| *span > 0 && kind.count > 1);
         let rate = rate.map(|span| (kind.count - 1) as f64 * 1e9 / span as f64);
+        let rate = rate.map(|rate| about.counted(rate, Unit::HERTZ));
         table.row([
             kind.name.as_str().into(),
             kind.meaning.clone().into(),
-            kind.count.into(),
+            about.count(kind.count),
             about.since(kind.first_ns),
             about.since(kind.last_ns),
             rate.into(),
         ]);
     }
     let empty = || Cell::Empty;
-    table.footer.push(vec!["all".into(), empty(), total.into(), empty(), empty(), empty()]);
+    let all = about.count(total);
+    table.footer.push(vec!["all".into(), empty(), all, empty(), empty(), empty()]);
     let section = measurement.push("kinds", "events", Content::Table(table));
     section.notes.push(TIMES.to_owned());
 }
@@ -296,78 +335,4 @@ fn windows(measurement: &mut Measurement, about: &About) {
     ]);
     let section = measurement.push("windows", "marked window", Content::Table(table));
     section.notes.push(TIMES.to_owned());
-}
-
-/// What was lost, and what could not be decoded.
-fn missing(measurement: &mut Measurement, about: &About) {
-    let mut losses = Table::new(vec![
-        Column::text("stream", "stream"),
-        count("events", "events"),
-        count("packets", "packets"),
-        Column::moment("from", "after", Unit::NANOSECONDS),
-        Column::moment("to", "until", Unit::NANOSECONDS),
-    ]);
-    for loss in &about.report.losses {
-        losses.row([
-            loss.stream.as_str().into(),
-            loss.events.into(),
-            loss.packets.into(),
-            about.since(loss.from_ns),
-            about.since(loss.to_ns),
-        ]);
-    }
-    if !losses.is_empty() {
-        let Lost { events, packets, .. } = about.lost;
-        let text = format!("the tracer left out {events} events and {packets} packets");
-        measurement.findings.push(Finding {
-            count: about.report.losses.len() as u64,
-            ..Finding::new(Severity::Warning, "events-lost", text)
-        });
-        let sums = vec!["all".into(), events.into(), packets.into(), Cell::Empty, Cell::Empty];
-        losses.footer.push(sums);
-        measurement.push("losses", "lost: left out by the tracer", Content::Table(losses));
-    }
-    let mut bad = Table::new(vec![
-        Column::text("stream", "stream"),
-        Column::figure("at", "from byte", Unit::BYTES),
-        Column::figure("bytes", "bytes", Unit::BYTES),
-        Column::text("why", "why"),
-    ]);
-    for found in &about.report.undecodable {
-        let (stream, why) = (found.stream.as_str().into(), found.why.as_str().into());
-        bad.row([stream, found.at.into(), found.bytes.into(), why]);
-    }
-    if !bad.is_empty() {
-        measurement.push("undecodable", "undecodable", Content::Table(bad));
-    }
-    measurement.findings.extend(undecodable(&about.report.trace, about.extras.holes));
-}
-
-/// Share of the bytes from which on it is a warning that they could not be decoded, in parts of a
-/// hundred.
-const MATTERS_PERCENT: u64 = 1;
-
-/// What is in no event because nobody can read it: a stream may be another trace's.
-fn undecodable(trace: &TraceSummary, holes: u64) -> Option<Finding> {
-    let sum = |bytes: fn(&StreamSummary) -> u64| {
-        trace.streams.iter().map(bytes).fold(0, u64::saturating_add)
-    };
-    let (all, bad) = (sum(|stream| stream.bytes), sum(|stream| stream.undecodable_bytes));
-    let many = u128::from(bad) * 100 >= u128::from(all) * u128::from(MATTERS_PERCENT);
-    let matters = bad > 0 && (many || holes > 0);
-    let is_foreign = |stream: &&StreamSummary| stream.events == 0 && stream.undecodable_bytes > 0;
-    let foreign = trace.streams.iter().filter(is_foreign).map(|stream| stream.file.as_str());
-    let foreign: Vec<&str> = foreign.collect();
-    let mut text = format!("{} of {} bytes could not be decoded", grouped(bad), grouped(all));
-    if holes > 0 {
-        text += ", between events: some are missing there";
-    }
-    if !foreign.is_empty() {
-        text += &format!("; no event was found in {}", foreign.join(", "));
-    }
-    let severity = if matters { Severity::Warning } else { Severity::Note };
-    let finding = Finding::new(severity, "undecodable-bytes", text);
-    let advice = "streams of other traces, and files that are none, belong into other directories";
-    let advice = (!foreign.is_empty()).then(|| advice.to_owned());
-    (bad > 0).then_some(Finding { count: bad, advice, ..finding })
 }

@@ -35,6 +35,8 @@ pub(crate) fn events() -> EventsReport {
                 packets: 2,
                 events: 12,
                 backwards: 1,
+                back_ns: 0,
+                recounts: 0,
             }],
             clock: Some(TraceClock { name: "monotonic".into(), hz: 1_000_000, precision_ns: 1000 }),
             first_ns: Some(1_000_000),

@@ -9,7 +9,7 @@ use strobe_model::{Kit, KitChannel, KitMark, KitRegion, KitValue, TimeBase};
 use strobe_symbols::Firmware;
 
 use super::super::channels::Port;
-use super::super::span::{Lengths, Span, between};
+use super::super::span::{Lengths, Span, between, likely};
 use super::heap::Calls;
 use super::reader::{Record, What};
 
@@ -55,19 +55,21 @@ impl Totals {
         }
         self.kit.records += 1;
         if record.lost > 0 || record.restarted {
-            self.missing(record, now.1);
+            self.missing(record, likely(now));
         }
         let id = record.id;
         match record.what {
             What::Mark => self.marks.entry(id).or_default().add(now),
             What::Begin => self.regions.entry(id).or_default().begin(now),
             What::End => self.regions.entry(id).or_default().end(now),
-            What::Value(value) => add_value(self.values.entry(id).or_default(), value, now.1),
+            What::Value(value) => {
+                add_value(self.values.entry(id).or_default(), value, likely(now));
+            }
             What::Bytes(bytes, length) => {
                 let bytes = bytes.get(..length).unwrap_or_default();
                 self.channels.entry(id).or_default().write(bytes, self.kit.losses);
             }
-            What::Heap(call) => self.heap.add(call, now.1),
+            What::Heap(call) => self.heap.add(call, likely(now)),
             What::Stack(address, words, count) => self.heap.stack(address, &words, count),
             What::Thread(what) => self.heap.thread(what),
         }

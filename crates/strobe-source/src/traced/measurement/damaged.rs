@@ -212,6 +212,9 @@ fn wrong_bits_make_nothing_up() {
             }
             let rates = [column(&out, "ports", "rate"), column(&out, "packets", "rate")].concat();
             assert!(rates.iter().all(|cell| cell.number().is_none()), "{rates:?}");
+            // One wrong exit, and the samples up to the next are another one's.
+            let theirs = column(&out, "interrupts", "samples");
+            assert!(theirs.iter().all(|cell| cell.number().is_none()), "{theirs:?}");
             let first = out.findings.first().map(|finding| finding.code.as_str());
             assert_eq!(first, Some("damaged"), "{:?}", out.findings);
         }
@@ -556,6 +559,7 @@ fn what_was_seen_beside_a_loss_is_a_bound() {
         ("interrupts", "max", 900 * u64::from(TICK)),
         ("interrupts", "at-most", 900 * u64::from(TICK)),
         ("interrupts", "nested", 1),
+        ("interrupts", "samples", 0),
         ("watched-variables", "min", 2),
         ("watched-variables", "max", 900),
         ("ports", "writes", 200),

@@ -13,8 +13,8 @@ type Columns = [(&'static str, &'static [&'static str])];
 
 /// Columns whose figures a single wrong packet changes beyond measure.
 const UNKNOWN: &Columns = &[
-    ("interrupts", &["exact", "min", "mean", "max", "vague", "at-most", "nested"]),
-    ("threads", &["time"]),
+    ("interrupts", &["exact", "min", "mean", "max", "vague", "at-most", "nested", "samples"]),
+    ("threads", &["time", "samples"]),
     ("counters", &["counted"]),
     ("watched-variables", &["first", "min", "max", "last"]),
     ("kit-records", &["missing", "places", "restarts"]),
@@ -48,8 +48,8 @@ const WORD: u64 = 4;
 
 /// Columns of what happened on the target: what was lost is more of it, or a greater one.
 const AT_LEAST: &Columns = &[
-    ("interrupts", &["entered", "left", "max", "nested"]),
-    ("threads", &["runs", "time"]),
+    ("interrupts", &["entered", "left", "max", "nested", "samples"]),
+    ("threads", &["runs", "time", "samples"]),
     ("counters", &["packets", "counted"]),
     ("watched-variables", &["reads", "writes", "matches", "max"]),
     ("watched-from", &["matches"]),

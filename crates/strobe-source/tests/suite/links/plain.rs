@@ -228,6 +228,7 @@ fn a_pin_in_a_capture_gives_its_bytes_and_its_errors() {
         end,
         channels: vec![channel],
         notes: Vec::new(),
+        cut: false,
         simulated: None,
     };
     let mut link = Captured::new(&capture, 0, Some(2_000_000.0)).expect("fast enough");
@@ -236,4 +237,13 @@ fn a_pin_in_a_capture_gives_its_bytes_and_its_errors() {
     let text = "1 words of the line have no valid stop bit; is 2000000 baud right?".to_owned();
     assert_eq!(heard.notes, [Note::LineErrors { count: 1 }, Note::Text { text }]);
     assert!(Captured::new(&capture, 0, Some(10_000_000.0)).is_err(), "1.7 samples for a bit");
+    // What the reader of the capture notes is for whoever reads the bytes, too, and what it did
+    // not read is a gap.
+    let notes = vec!["line 7: time goes back".to_owned()];
+    let cut = Capture { notes: notes.clone(), cut: true, ..capture };
+    let mut link = Captured::new(&cut, 0, Some(2_000_000.0)).expect("fast enough");
+    let heard = listen(&mut link, |_| false);
+    assert_eq!(heard.bytes, [0x17, 0x00, 0xff, 0x70]);
+    assert_eq!(heard.notes.first(), Some(&Note::Text { text: notes[0].clone() }));
+    assert!(matches!(heard.notes.last(), Some(Note::Gap { .. })), "{:?}", heard.notes);
 }

@@ -1,5 +1,6 @@
 //! Runs that nobody bounds, and runs that somebody stops.
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -29,16 +30,22 @@ fn stopped(child: Child, signal: &str) -> Ran {
     }
 }
 
+/// Starts a command and waits until signals end what it runs, which Ctrl-C is the last to do.
 fn start(arguments: &[&str]) -> Child {
+    catching(arguments, 2)
+}
+
+/// Starts a command and waits until it catches that signal.
+fn catching(arguments: &[&str], signal: u32) -> Child {
     let mut command = heeding_signals();
     command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
-    // Until its handler is there; a signal before that ends it at once.
     let status = format!("/proc/{}/status", child.id());
     let caught = || {
         let text = std::fs::read_to_string(&status).unwrap_or_default();
         let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0) >> 14 & 1 == 1
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+        mask >> (signal - 1) & 1 == 1
     };
     while !caught() {
         assert_eq!(child.try_wait().expect("it is ours"), None, "it ended by itself");
@@ -56,6 +63,29 @@ fn signals_end_a_run_with_its_report() {
         assert!(ran.stdout.contains("stopped by the user"), "{signal}: {}", ran.stdout);
         assert!(ran.stdout.contains("balance"), "{signal}");
     }
+}
+
+/// Before anything is measured there is nothing to report.
+#[test]
+fn signals_end_what_is_still_reading_with_the_code_of_ctrl_c() {
+    let folder = Folder::new();
+    let mut vcd = "$timescale 1 us $end\n$var wire 1 ! A $end\n".to_owned();
+    for time in 0..3_000_000 {
+        let _ = writeln!(vcd, "#{time}\n{}!", time & 1);
+    }
+    folder.write("long.vcd", vcd.as_bytes());
+    let [long, out] = ["long.vcd", "out.strobe"].map(|name| folder.path(name));
+    let (long, out) = (long.display().to_string(), out.display().to_string());
+    let pin = format!("sr:{long}:A@115200");
+    let commands: [&[&str]; 3] =
+        [&["pins", &long], &["report", &long, "--pin", "A@115200"], &["record", &pin, "-o", &out]];
+    for (arguments, number, signal) in
+        [(commands[0], 15, "TERM"), (commands[1], 1, "HUP"), (commands[2], 15, "TERM")]
+    {
+        let ran = stopped(catching(arguments, number), signal);
+        assert_eq!((ran.code, ran.stdout.as_str()), (130, ""), "{arguments:?}: {}", ran.stderr);
+    }
+    assert!(!folder.path("out.strobe").exists());
 }
 
 /// Commands that make something else of a run than its profile: all state that it was stopped.
