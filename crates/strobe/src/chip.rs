@@ -91,6 +91,13 @@ fn core(firmware: &Firmware, svd: Option<&Svd>) -> anyhow::Result<(CoreKind, &'s
     if let Some(core) = described {
         return Ok((core, "by the SVD file"));
     }
+    if let Some(cpu) = cpu.filter(|cpu| cpu.is_foreign()) {
+        return Err(exit::usage(format!(
+            "no core fits: that of the SVD file is {}, and none that can be simulated has its \
+             instructions",
+            cpu.name
+        )));
+    }
     let from = match cpu {
         Some(_) => "the nearest to the SVD file's",
         None => "by the architecture that the firmware is built for",
@@ -101,7 +108,9 @@ fn core(firmware: &Firmware, svd: Option<&Svd>) -> anyhow::Result<(CoreKind, &'s
         Some("ARMv7") => Ok((CoreKind::CortexM3, from)),
         Some("ARMv7E-M") => Ok((CoreKind::CortexM4f, from)),
         other => Err(exit::usage(format!(
-            "no core fits: the SVD file names {}, and the firmware is built for {}",
+            "no core fits: the SVD file names {}, and the firmware is built for {}\
+             \n  name a board with the chip's core beside --memory: --board cortex-m4f, or another \
+             of `strobe boards`",
             cpu.map_or("none", |cpu| cpu.name.as_str()),
             other.unwrap_or("no known architecture")
         ))),

@@ -177,6 +177,15 @@ impl Unmodelled {
         self.description.as_ref()?.known.get(&word)
     }
 
+    /// Sets what registers hold at reset.
+    pub(crate) fn program(&mut self, address: u32, bytes: &[u8]) {
+        for (at, byte) in (address..).zip(bytes) {
+            let (word, shift) = (at & !3, 8 * (at & 3));
+            let value = self.reset_of(word) & !(0xff << shift) | u32::from(*byte) << shift;
+            self.resets.insert(word, value);
+        }
+    }
+
     fn reset_of(&self, word: u32) -> u32 {
         let known = || self.known(word).map_or(0, |known| known.reset);
         self.resets.get(&word).copied().unwrap_or_else(known)
@@ -281,6 +290,15 @@ mod tests {
         assert_eq!(store.read(0x4002_1000, 0, 0), 0x83);
         store.write(0x4002_1000, u32::MAX, 0x1_0083, 0);
         assert_eq!(store.read(0x4002_1000, 0, 0), 0x3_0083);
+    }
+
+    #[test]
+    fn what_is_programmed_is_there_at_reset() {
+        let resets = BTreeMap::from([(0x1000_1010, 0xffff_ffff)]);
+        let mut store = Unmodelled::new(Vec::new(), resets);
+        store.program(0x1000_1011, &[0x40, 0x0f, 0x00, 0x12]);
+        assert_eq!(store.read(0x1000_1010, 0, 0), 0x000f_40ff);
+        assert_eq!(store.read(0x1000_1014, 0, 0), 0x12);
     }
 
     #[test]

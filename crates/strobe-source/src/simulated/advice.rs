@@ -11,7 +11,7 @@ use strobe_sim::bus::Bus;
 use strobe_sim::unmodelled::Poll;
 use strobe_symbols::{Firmware, Machine};
 
-use super::{fit, fuses};
+use super::{families, fit, fuses};
 use crate::names::Names;
 
 /// With fewer registers of devices that are not there, it may be chance that another board has
@@ -254,7 +254,12 @@ pub(super) fn has_data(firmware: &Firmware, bus: &Bus) -> bool {
 
 /// Segments that take memory.
 fn data(firmware: &Firmware) -> impl Iterator<Item = &strobe_symbols::Segment> {
-    firmware.segments().iter().filter(|segment| !fuses::is_for_programmer(firmware, segment))
+    let beside = families::configuration(firmware);
+    firmware.segments().iter().filter(move |segment| {
+        let at = u64::from(segment.load_address.0);
+        let is_beside = beside.iter().any(|range| range.contains(&at));
+        !is_beside && !fuses::is_for_programmer(firmware, segment)
+    })
 }
 
 /// How a core and an architecture go together.
@@ -271,7 +276,8 @@ pub(super) enum Fit {
 /// How a board's core goes with what the firmware was built for, as the ELF's attributes name it;
 /// `None` if it cannot run the code.
 pub(super) fn fit(board: &Board, firmware: &Firmware) -> Option<Fit> {
-    let architecture = firmware.build_target().and_then(|target| target.architecture);
+    let target = firmware.build_target();
+    let architecture = target.and_then(|target| target.architecture);
     let is_avr = firmware.machine() == Machine::Avr;
     let core = match board.arm_core() {
         Some(_) if is_avr => return None,
@@ -285,10 +291,12 @@ pub(super) fn fit(board: &Board, firmware: &Firmware) -> Option<Fit> {
         Some("ARMv7E-M") => 2,
         _ => return Some(Fit::Exact),
     };
+    let lacks_fpu =
+        target.is_some_and(|target| target.has_fpu) && !core.architecture().fp && wanted == 2;
     match (level, wanted) {
         // Nearly every function of ARMv7-M code has instructions that ARMv6-M lacks.
         (0, 1..) => None,
-        _ if level < wanted => Some(Fit::Less),
+        _ if level < wanted || lacks_fpu => Some(Fit::Less),
         _ if level > wanted => Some(Fit::More),
         _ => Some(Fit::Exact),
     }

@@ -16,6 +16,9 @@ use crate::kernel::unmodelled::Poll;
 /// registers, not faults.
 const PERIPHERALS: Range<u32> = 0x4000_0000..0x6000_0000;
 
+/// Behind the code region of the same map.
+const CODE_END: u32 = 0x2000_0000;
+
 /// The address behind alias windows (alias base, size, target base).
 pub(crate) fn unalias(aliases: &[(u32, u32, u32)], address: u32) -> u32 {
     let window = aliases.iter().find(|&&(base, size, _)| address.wrapping_sub(base) < size);
@@ -53,6 +56,21 @@ impl Bus {
         let end = BusFault { address: address.wrapping_add(room as u32) };
         memory.data.get_mut(at..at + bytes.len()).ok_or(end)?.copy_from_slice(bytes);
         Ok(())
+    }
+
+    /// Puts bytes into registers without a model, as a programmer writes option bytes and the like:
+    /// the registers hold them at reset. Whether one peripheral has them all, where code may be.
+    pub fn program(&mut self, address: u32, bytes: &[u8]) -> bool {
+        let beyond = bytes.len().checked_sub(1).and_then(|n| u32::try_from(n).ok());
+        let Some(last) = beyond.and_then(|beyond| address.checked_add(beyond)) else {
+            return false;
+        };
+        let owner = self.device_at(address);
+        if last >= CODE_END || owner.is_none() || owner != self.device_at(last) {
+            return false;
+        }
+        self.unmodelled.program(address, bytes);
+        true
     }
 
     /// Reads memory without side effects; devices do not answer.
