@@ -366,13 +366,20 @@ fn half_of_the_blocks_do_not_make_a_board() {
 /// Where no board has memory, too, what is known is stated.
 #[test]
 fn a_program_in_no_boards_flash_is_refused_with_what_is_known() {
-    let image = unnamed(0x1004_0000, &[], &[0x4020_0000], 0, 0x0800_4000);
-    let ran = Case::new(&image.build()).run(&[]);
+    let case = Case::new(&unnamed(0x1004_0000, &[], &[], 0, 0x1000_8000).build());
+    let ran = case.run(&[]);
     assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);
-    for words in ["programmed to 0x10040000", "0x08004000", "--board cortex-m0plus --memory", "--new"]
-    {
+    let way_on = "--board cortex-m0plus --memory flash=";
+    for words in ["programmed to 0x10040000", "first stack at 0x10008000", way_on, "--new"] {
         assert!(ran.stderr.contains(words), "no {words:?} in {}", ran.stderr);
     }
+    // The way on, as it is shown; without the core it is asked for.
+    let memory = "flash=0x10040000:64K,ram=0x10000000:64K";
+    let (board, _) = case.board(&["--board", "cortex-m0plus", "--memory", memory]);
+    assert_eq!(board, "cortex-m0plus");
+    let ran = case.run(&["--memory", memory]);
+    assert_eq!(ran.code, 64, "{}", ran.stdout);
+    assert!(ran.stderr.contains("no core fits") && ran.stderr.contains("--board cortex-m4f"));
 }
 
 /// Code that reaches its ports by a table has their addresses in data.

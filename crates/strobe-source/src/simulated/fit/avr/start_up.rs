@@ -1,6 +1,6 @@
 //! What an AVR's program begins with, at address 0 or in its boot section: a table of jumps, one
-//! for each vector of the part, and start-up code that sets the stack pointer to the end of its RAM.
-//! Where a file names no part, as Intel HEX does not, these two are all that it shows of it.
+//! for each vector of the part, and start-up code that sets the stack pointer to the end of its
+//! RAM. Where a file names no part, as Intel HEX does not, these two are all that it shows of it.
 //! Encodings: the AVR instruction set manual (DS40002198).
 
 use strobe_symbols::Firmware;
