@@ -108,6 +108,9 @@ pub(super) fn warnings(
     }
     let awaited = bus.awaited(end).map(|(address, poll)| awaited(address, poll, bus, names));
     out.extend(awaited.map(|text| Warning::new("waits-for-register", text)));
+    let given_up = bus.given_up(end).take(MOST_LOOPS);
+    let given_up = given_up.map(|(address, poll)| gave_up(address, poll, bus, names));
+    out.extend(given_up.map(|text| Warning::new("gave-up-waiting", text)));
     let misfit = data_without_memory(firmware, board, bus);
     out.extend(misfit.map(|text| Warning::new("board-misfit", text)));
     out
@@ -151,6 +154,21 @@ fn awaited(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
         "at the end of the run the firmware waits for a register: {place} has read {register} at \
          {address:#010x} \
          {} times in the last {} cycles, and it is always {:#010x}",
+        grouped(poll.reads),
+        grouped(poll.last - poll.since),
+        poll.value
+    )
+}
+
+/// A long loop that read a register and ended although that did not change: a timeout.
+fn gave_up(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
+    let place = names.describe(poll.pc).swap_remove(0);
+    let register =
+        bus.register_at(address).or_else(|| bus.device_at(address)).unwrap_or("a register");
+    format!(
+        "the firmware waited for a register in vain and went on: {place} read {register} at \
+         {address:#010x} {} times in {} cycles, with nothing else in between, and it was always \
+         {:#010x}",
         grouped(poll.reads),
         grouped(poll.last - poll.since),
         poll.value
