@@ -7,7 +7,7 @@ mod parse;
 use strobe_sim::board::{Board, Chip};
 use strobe_sim::cortexm::timing::CoreKind;
 use strobe_sim::svd::Svd;
-use strobe_symbols::Firmware;
+use strobe_symbols::{Firmware, Machine};
 
 use crate::exit;
 pub use parse::{Hertz, Memory};
@@ -29,6 +29,13 @@ pub struct Description<'a> {
 
 /// A board for the chip, and the report's note on how it came about.
 pub fn board(firmware: &Firmware, given: &Description) -> anyhow::Result<(Board, String)> {
+    if firmware.machine() == Machine::Avr {
+        return Err(exit::usage(
+            "the firmware is for an AVR, whose core and registers are a board's: name one with \
+             --board, as arduino-uno, beside --memory (`strobe boards` lists them); --svd is for \
+             Arm's",
+        ));
+    }
     let (core, core_from) = core(firmware, given.svd)?;
     let vectors = guess::vectors(firmware);
     let mut memories: Vec<_> = given.memories.iter().map(|m| m.0).collect();

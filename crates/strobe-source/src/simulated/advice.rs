@@ -101,7 +101,10 @@ pub(super) fn warnings(
         None => {
             let chip = fit::chip_beside(firmware, &[board]).filter(|_| !bus.has_svd());
             if !polled.is_empty() || enough && chip.is_some() {
-                let text = other_remedies(bus, chip.as_deref());
+                let text = match board.arm_core() {
+                    Some(_) => other_remedies(bus, chip.as_deref()),
+                    None => other_remedies_of_avr(board),
+                };
                 out.push(Warning::new("no-other-board", text));
             }
         }
@@ -190,6 +193,19 @@ fn other_remedies(bus: &Bus, chip: Option<&str>) -> String {
     format!(
         "{what}`ready` in a board file of your own defines what a flag follows \
          (crates/strobe-sim/boards/README.md)"
+    )
+}
+
+/// The same for an AVR, of which there is no CMSIS-SVD file.
+fn other_remedies_of_avr(board: &Board) -> String {
+    let is_builtin = Board::builtin_names().any(|name| name == board.name());
+    let base = match is_builtin {
+        true => format!(", with base = \"{}\",", board.name()),
+        false => String::new(),
+    };
+    format!(
+        "no built-in board has more of the devices that this firmware uses: `ready` in a board \
+         file of your own{base} defines what a flag follows (crates/strobe-sim/boards/README.md)"
     )
 }
 
