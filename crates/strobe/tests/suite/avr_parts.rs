@@ -229,7 +229,7 @@ fn a_bootloader_starts_in_the_boot_section() {
     assert!(shown.stdout.contains("main"), "{}", shown.stdout);
 }
 
-/// What is advised works: no CMSIS-SVD file describes an AVR, and `--memory` alone gives it no core.
+/// What is advised works: no CMSIS-SVD file describes an AVR, and `--memory` alone gives no core.
 #[test]
 fn the_ways_on_of_an_avr_are_those_that_it_has() {
     // in r24, 0x29; sbrs r24, 0; rjmp .-6
