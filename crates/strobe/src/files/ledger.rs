@@ -146,8 +146,7 @@ fn enter_read<K>(slot: hash_map::Entry<'_, K, Entry>, path: &Path) -> anyhow::Re
 /// If it is read.
 #[cfg(unix)]
 pub fn standard_output() -> anyhow::Result<()> {
-    use std::os::fd::AsFd;
-    let own = std::io::stdout().as_fd().try_clone_to_owned();
+    let own = crate::terminal::standard_output();
     match own.and_then(|fd| std::fs::File::from(fd).metadata()) {
         Ok(metadata) => standard_output_is(&metadata),
         // Nobody listens.
