@@ -340,6 +340,17 @@ mod tests {
         assert_eq!(names(&s32k, "ARMv7E-M"), ["Kinetis KE1x or S32K1"]);
     }
 
+    #[test]
+    fn families_of_other_makers_are_named() {
+        let gecko = [0x400c_8044, 0x4000_6000, 0x4000_6128, 0x4008_0000];
+        assert_eq!(names(&gecko, "ARMv6S-M"), ["EFM32HG or EFM32ZG"]);
+        assert_eq!(names(&gecko, "ARMv7"), ["EFM32"]);
+        let psoc = [0x4026_0500, 0x4031_0000, 0x4032_0000, 0x4021_0000];
+        assert_eq!(names(&psoc, "ARMv7E-M"), ["PSoC 6"]);
+        let lpc = [0x4005_0000, 0x4005_1000, 0x400f_4000, 0x4008_6000];
+        assert_eq!(names(&lpc, "ARMv7E-M"), ["LPC43xx"]);
+    }
+
     /// A file without an architecture, as Intel HEX is, leaves the cores that can run its code.
     #[test]
     fn without_an_architecture_the_code_decides() {
