@@ -68,7 +68,7 @@ fn other_chip(firmware: &Firmware, found: &[(&'static str, Bus)]) -> Option<Stri
     let likely = fit::chip_beside(firmware, &boards.iter().collect::<Vec<_>>())?;
     let core = list(found).map(|names| format!(", its core alone is that of {names}"));
     Some(format!(
-        "by its clock and pin registers it is for {likely}, and no built-in board with its \
+        "by its registers it is for {likely}, and no built-in board with its \
          memories is such a chip{}{}",
         core.unwrap_or_default(),
         fit::way_on(firmware)
@@ -186,7 +186,7 @@ fn other_remedies(bus: &Bus, chip: Option<&str>) -> String {
         (true, _) => "devices that the SVD file describes are not modelled: ".to_owned(),
         (false, None) => format!("{none}: {SVD}"),
         (false, Some(chip)) => format!(
-            "{none} beside its memories, and by its clock and pin registers it is for {chip}: \
+            "{none} beside its memories, and by its registers it is for {chip}: \
              {SVD}`strobe boards --new FILE.svd` makes a board file of it, "
         ),
     };

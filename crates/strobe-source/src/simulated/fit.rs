@@ -138,7 +138,7 @@ impl Evidence {
         match names(others.copied()) {
             others if others.is_empty() || !self.is_beyond_v6m => String::new(),
             others => format!(
-                ", though the file names no core, and by its clock and pin registers it may be for \
+                ", though the file names no core, and by its registers it may be for \
                  {others} as well"
             ),
         }
@@ -227,7 +227,7 @@ fn usual(evidence: &Evidence) -> Result<Option<(&'static str, String)>, String> 
         (_, Some("ARMv8-M.baseline" | "ARMv8-M.mainline" | "ARMv8.1-M.mainline")) => {
             let likely = match evidence.likely() {
                 none if none.is_empty() => none,
-                likely => format!("; by its clock and pin registers it is for {likely}"),
+                likely => format!("; by its registers it is for {likely}"),
             };
             return Err(format!(
                 "the firmware is built for {}, and no core that strobe simulates runs that{likely}\
@@ -300,7 +300,7 @@ fn refusal(firmware: &Firmware, evidence: &Evidence) -> String {
         empty if empty.is_empty() => {
             format!(", and its code uses peripherals at {}", shown(&evidence.blocks))
         }
-        likely => format!("; by its clock and pin registers it is for {likely}"),
+        likely => format!("; by its registers it is for {likely}"),
     };
     known + &near(evidence).unwrap_or_default() + &way_on_of(evidence)
 }
@@ -449,8 +449,8 @@ fn reasons(blocks: usize, missing: &[u32], likely: &str) -> String {
             shown(missing)
         )),
     };
-    let likely = (!likely.is_empty())
-        .then(|| format!("by its clock and pin registers the firmware is for {likely}"));
+    let likely =
+        (!likely.is_empty()).then(|| format!("by its registers the firmware is for {likely}"));
     absent.into_iter().chain(likely).collect::<Vec<_>>().join("; ")
 }
 
@@ -460,7 +460,7 @@ mod tests {
 
     #[test]
     fn nothing_missing_is_no_empty_list() {
-        let likely = "by its clock and pin registers the firmware is for STM32F1";
+        let likely = "by its registers the firmware is for STM32F1";
         assert_eq!(reasons(3, &[], "STM32F1"), likely);
         let absent = "of 3 blocks of peripheral registers that its code names, 1 is not on it \
                       (0x50000000)";
