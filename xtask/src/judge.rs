@@ -39,8 +39,14 @@ struct Case {
     run: Vec<String>,
     /// Section, distribution.
     distribution: Option<[String; 2]>,
+    /// Whether its least is the figure, as the shortest of pulses that are multiples of one bit.
+    #[serde(default)]
+    least: bool,
     /// Section, column, and what the row has in some cell.
     cell: Option<[String; 3]>,
+    /// Whether the figure is how long the run was, in nanoseconds.
+    #[serde(default)]
+    duration: bool,
     truth: u64,
     #[serde(default)]
     percent: f64,
@@ -112,12 +118,15 @@ fn measure(root: &Path, case: &Case) -> Result<Figure> {
         .output()
         .context("cannot run strobe")?;
     let measurement: Value = serde_json::from_slice(&ran.stdout).context("no measurement")?;
-    match (&case.distribution, &case.cell) {
-        (Some([section, name]), None) => distribution(section_of(&measurement, section)?, name),
-        (None, Some([section, column, row])) => {
+    match (&case.distribution, &case.cell, case.duration) {
+        (Some([section, name]), None, false) => {
+            distribution(section_of(&measurement, section)?, name, case.least)
+        }
+        (None, Some([section, column, row]), false) => {
             cell(section_of(&measurement, section)?, column, row)
         }
-        _ => anyhow::bail!("a case has a distribution or a cell"),
+        (None, None, true) => figure(&measurement["window"]["duration"]),
+        _ => anyhow::bail!("a case has a distribution, a cell or the duration"),
     }
 }
 
@@ -128,14 +137,15 @@ fn section_of<'a>(measurement: &'a Value, id: &str) -> Result<&'a Value> {
     Ok(&found.with_context(|| format!("no section {id}"))?["content"])
 }
 
-fn distribution(content: &Value, name: &str) -> Result<Figure> {
+fn distribution(content: &Value, name: &str, only_least: bool) -> Result<Figure> {
     let all = content["distributions"]["distributions"].as_array().context("no distributions")?;
     let found = all.iter().find(|one| one["name"] == name);
     let found = found.with_context(|| format!("no distribution {name}"))?;
+    let end = if only_least { "min" } else { "max" };
     let least = found["spread"]["min"].as_f64().context("no least")?;
-    let most = found["spread"]["max"].as_f64().context("no greatest")?;
+    let most = found["spread"][end].as_f64().context("no greatest")?;
     let low = found["low"]["min"].as_f64().unwrap_or(least);
-    let high = found["high"]["max"].as_f64().unwrap_or(most);
+    let high = found["high"][end].as_f64().unwrap_or(most);
     Ok(Figure { likely: (least, most), bounds: (low, high) })
 }
 
@@ -146,7 +156,11 @@ fn cell(content: &Value, column: &str, row: &str) -> Result<Figure> {
     let at = at.with_context(|| format!("no row {row}"))?;
     let found = columns.iter().find(|one| one["id"] == column);
     let found = cells(found.with_context(|| format!("no column {column}"))?);
-    let found = found.get(at).context("no cell")?;
+    figure(found.get(at).context("no cell")?)
+}
+
+/// A figure with its bounds, if it has any.
+fn figure(found: &Value) -> Result<Figure> {
     let value = found.as_f64().or_else(|| found["value"].as_f64()).context("no figure")?;
     let low = found["low"].as_f64().unwrap_or(value);
     let high = found["high"].as_f64().unwrap_or(value);
@@ -176,7 +190,9 @@ mod tests {
     #[test]
     fn cases_are_sound() {
         let cases: Cases = toml::from_str(CASES).expect("cases");
-        assert!(cases.case.iter().all(|c| c.distribution.is_some() != c.cell.is_some()));
+        let kinds =
+            |c: &Case| [c.distribution.is_some(), c.cell.is_some(), c.duration].map(u8::from);
+        assert!(cases.case.iter().all(|case| kinds(case).iter().sum::<u8>() == 1));
     }
 
     #[test]
@@ -187,6 +203,19 @@ mod tests {
         assert!(judged(&case(1.0), &figure(1002.0, 1004.0, 900.0, 1100.0)).1);
         assert!(!judged(&case(1.0), &figure(1002.0, 1004.0, 1001.0, 1100.0)).1);
         assert_eq!(judged(&case(1.0), &figure(980.0, 1004.0, 900.0, 1100.0)), (-2.0, false));
+    }
+
+    #[test]
+    fn the_least_of_a_distribution_and_the_duration_are_figures() {
+        let content = serde_json::json!({"distributions": {"distributions": [
+            {"name": "PA9 low", "spread": {"min": 417, "max": 2502}, "low": {"min": 416}},
+        ]}});
+        let bit = distribution(&content, "PA9 low", true).expect("a figure");
+        assert_eq!((bit.likely, bit.bounds), ((417.0, 417.0), (416.0, 417.0)));
+        let all = distribution(&content, "PA9 low", false).expect("a figure");
+        assert_eq!((all.likely, all.bounds), ((417.0, 2502.0), (416.0, 2502.0)));
+        let duration = serde_json::json!({"value": 100, "low": 99, "high": 101});
+        assert_eq!(figure(&duration).expect("a figure").bounds, (99.0, 101.0));
     }
 
     #[test]

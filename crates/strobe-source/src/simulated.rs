@@ -393,6 +393,7 @@ pub fn prepare(firmware: &Firmware, board: &Board) -> Result<Bus, Error> {
     vectors::start(firmware, board, &bus).map_err(|problem| {
         Error::Vectors(format!("{problem}\n  {}", advice::board_with_vectors(firmware, board)))
     })?;
+    fuses::note_configuration(firmware, board, &mut bus);
     Ok(bus)
 }
 
@@ -415,16 +416,22 @@ fn check_core(firmware: &Firmware, board: &Board) -> Result<(), Error> {
     })
 }
 
-/// Puts the firmware into memory; the error is the first address without any, and the bytes of its
-/// segment.
+/// Puts the firmware into memory, and what a programmer writes beside it into registers, if the
+/// board has them; the error is the first address without any, and the bytes of its segment.
 fn load(firmware: &Firmware, bus: &mut Bus) -> Result<(), (u32, usize)> {
+    let beside = families::configuration(firmware);
     let segments = firmware.segments().iter().filter(|segment| !segment.data().is_empty());
     for segment in segments {
-        let data = segment.data();
+        let (at, data) = (segment.load_address.0, segment.data());
         if fuses::is_for_programmer(firmware, segment) {
             continue;
         }
-        bus.load(segment.load_address.0, data).map_err(|fault| (fault.address, data.len()))?;
+        let Err(fault) = bus.load(at, data) else { continue };
+        let is_beside = beside.iter().any(|range| range.contains(&u64::from(at)));
+        let programmed = firmware.machine() != Machine::Avr && bus.program(at, data);
+        if !programmed && !is_beside {
+            return Err((fault.address, data.len()));
+        }
     }
     Ok(())
 }

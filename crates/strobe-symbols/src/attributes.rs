@@ -27,6 +27,8 @@ pub struct BuildTarget {
     pub architecture: Option<&'static str>,
     /// The profile: `M` for microcontrollers, `A` and `R` for others.
     pub profile: Option<char>,
+    /// Whether it may use a floating-point unit.
+    pub has_fpu: bool,
     /// Whether it is for a floating-point unit of the ARMv8 generation (FPv5), which a Cortex-M7
     /// has and a Cortex-M4 lacks.
     pub has_fpv5: bool,
@@ -69,7 +71,7 @@ fn file_attributes(mut reader: object::read::elf::AttributeReader<'_>) -> BuildT
         match tag {
             TAG_CPU_ARCH => target.architecture = architecture(value),
             // With all registers, or with sixteen of them.
-            TAG_FP_ARCH => target.has_fpv5 = matches!(value, 7 | 8),
+            TAG_FP_ARCH => (target.has_fpu, target.has_fpv5) = (value != 0, matches!(value, 7 | 8)),
             TAG_CPU_ARCH_PROFILE => {
                 target.profile =
                     u8::try_from(value).ok().filter(u8::is_ascii_uppercase).map(char::from)

@@ -185,15 +185,21 @@ fn looks_like(data: &[u8]) -> &'static str {
     match data {
         [] => "the file is empty",
         [0x7f, b'E', ..] if data.len() < 4 => "the file ends inside the ELF magic number",
-        [b'S', b'0'..=b'9', ..] => "it looks like Motorola S-records",
+        [b'S', b'0'..=b'9', ..] => {
+            "it looks like Motorola S-records, of which `objcopy -I srec -O ihex` makes Intel HEX"
+        }
         [b'U', b'F', b'2', b'\n', ..] => "it is a UF2 file",
         [b'!', b'<', b'a', b'r', b'c', b'h', b'>', ..] => "it is a static library (ar archive)",
         [b'M', b'Z', ..] => "it is a Windows program",
         [0xcf | 0xce, 0xfa, 0xed, 0xfe, ..] => "it is a macOS program",
         [0x1f, 0x8b, ..] => "it is compressed with gzip",
         [b'P', b'K', 3, 4, ..] => "it is a zip archive",
-        // A raw image starts with the initial stack pointer, which lies in RAM at 0x2000_0000.
-        [_, _, _, 0x20, ..] => "it looks like a raw binary image",
+        // A raw image starts with the initial stack pointer, which lies in RAM at 0x2000_0000 or,
+        // of some makers, 0x1000_0000.
+        [_, _, _, 0x10 | 0x20, ..] => {
+            "it looks like a raw binary image, which lacks its address: `objcopy -I binary -O ihex \
+             --change-addresses ADDRESS` makes Intel HEX of one"
+        }
         _ => "the magic number 7f 45 4c 46 is missing",
     }
 }

@@ -5,6 +5,8 @@
 //! where. The linker script's section, the start-up code's symbol, or the table's own shape give it
 //! away. What the memory behind an address is this module does not know.
 
+use std::ops::Range;
+
 use crate::firmware::Firmware;
 use crate::image::{Machine, Segment};
 
@@ -79,6 +81,12 @@ const SECTIONS: [&str; 10] = [
 
 /// System exceptions and reset behind the stack pointer; every table has them.
 const SYSTEM: u32 = 15;
+/// The vector of the non-maskable interrupt, which the ROM of some chips serves.
+const NMI: u32 = 2;
+/// Where such a ROM is.
+const ROM: Range<u32> = 0..0x8_0000;
+/// Where most makers who use it have flash, and a PSoC 6 has RAM.
+const FLASH_OR_RAM: Range<u32> = 0x0800_0000..0x1000_0000;
 /// A table is aligned to at least 32 words (DDI 0403, B3.2.5).
 const ALIGNMENT: u32 = 128;
 /// Places looked at by contents, at most.
@@ -130,16 +138,30 @@ impl Firmware {
         places.find_map(|address| {
             let table = self.vector_table_at(address)?;
             let vector = |n: u32| self.loaded_word(address.checked_add(4 * n)?);
-            let plausible = |word: u32| word == 0 || word & 1 == 1 && self.has_room(word & !1);
-            (2..=SYSTEM).all(|n| vector(n).is_none_or(plausible)).then_some(table)
+            let plausible = |n: u32, word: u32| {
+                let at = word & !1;
+                word == 0 || word & 1 == 1 && (self.has_room(at) || n == NMI && self.is_rom(at))
+            };
+            (2..=SYSTEM).all(|n| vector(n).is_none_or(|word| plausible(n, word))).then_some(table)
         })
     }
 
     /// Whether a stack may begin here: in RAM that no bytes are loaded to, aligned to a word.
     fn is_stack(&self, stack: u32) -> bool {
         let in_memory = (0x1000_0000..0x4000_0000).contains(&stack)
-            || (0x6000_0000..0xa000_0000).contains(&stack);
+            || (0x6000_0000..0xa000_0000).contains(&stack)
+            || FLASH_OR_RAM.contains(&stack) && self.loads_nothing(&FLASH_OR_RAM);
         in_memory && stack.is_multiple_of(4) && !self.holds_code(stack - 4)
+    }
+
+    /// Whether a chip may have ROM there: nothing of the image is.
+    fn is_rom(&self, at: u32) -> bool {
+        ROM.contains(&at) && self.loads_nothing(&ROM)
+    }
+
+    fn loads_nothing(&self, range: &Range<u32>) -> bool {
+        let loaded = self.segments().iter().filter(|segment| !segment.data().is_empty());
+        loaded.map(|segment| segment.load_address.0).all(|at| !range.contains(&at))
     }
 
     fn holds_code(&self, at: u32) -> bool {
@@ -177,4 +199,34 @@ impl Firmware {
 fn offset(segment: &Segment, at: u32) -> Option<usize> {
     let from = at.checked_sub(segment.load_address.0)? as usize;
     (from < segment.data().len()).then_some(from)
+}
+
+#[cfg(test)]
+mod tests {
+    use strobe_synth::ElfBuilder;
+
+    use super::*;
+
+    /// The first stack of the table that is found in an image that begins with these words.
+    fn stack(base: u32, words: [u32; 4]) -> Option<u32> {
+        let mut all = [words[1]; 16];
+        all[..4].copy_from_slice(&words);
+        let mut image: Vec<u8> = all.iter().flat_map(|word| word.to_le_bytes()).collect();
+        image.resize(0x100, 0);
+        let mut elf = ElfBuilder::new();
+        elf.entry = words[1];
+        elf.code(base, &image);
+        let firmware = Firmware::parse(elf.build()).expect("a sound file");
+        firmware.vector_table().map(|table| table.stack)
+    }
+
+    /// As in a PSoC 6, whose ROM serves the non-maskable interrupt.
+    #[test]
+    fn ram_and_rom_may_be_where_others_have_flash() {
+        let (base, reset) = (0x1004_0000, 0x1004_0041);
+        assert_eq!(stack(base, [0x0804_7500, reset, 0xd, reset]), Some(0x0804_7500));
+        // Small numbers are no other vectors, and flash is where this image has it.
+        assert_eq!(stack(base, [0x0804_7500, reset, reset, 0xd]), None);
+        assert_eq!(stack(0x0800_0000, [0x0804_7500, 0x0800_0041, 0, 0]), None);
+    }
 }

@@ -7,7 +7,7 @@ mod parse;
 use strobe_sim::board::{Board, Chip};
 use strobe_sim::cortexm::timing::CoreKind;
 use strobe_sim::svd::Svd;
-use strobe_symbols::Firmware;
+use strobe_symbols::{Firmware, Machine};
 
 use crate::exit;
 pub use parse::{Hertz, Memory};
@@ -29,6 +29,13 @@ pub struct Description<'a> {
 
 /// A board for the chip, and the report's note on how it came about.
 pub fn board(firmware: &Firmware, given: &Description) -> anyhow::Result<(Board, String)> {
+    if firmware.machine() == Machine::Avr {
+        return Err(exit::usage(
+            "the firmware is for an AVR, whose core and registers are a board's: name one with \
+             --board, as arduino-uno, beside --memory (`strobe boards` lists them); --svd is for \
+             Arm's",
+        ));
+    }
     let (core, core_from) = core(firmware, given.svd)?;
     let vectors = guess::vectors(firmware);
     let mut memories: Vec<_> = given.memories.iter().map(|m| m.0).collect();
@@ -91,6 +98,13 @@ fn core(firmware: &Firmware, svd: Option<&Svd>) -> anyhow::Result<(CoreKind, &'s
     if let Some(core) = described {
         return Ok((core, "by the SVD file"));
     }
+    if let Some(cpu) = cpu.filter(|cpu| cpu.is_foreign()) {
+        return Err(exit::usage(format!(
+            "no core fits: that of the SVD file is {}, and none that can be simulated has its \
+             instructions",
+            cpu.name
+        )));
+    }
     let from = match cpu {
         Some(_) => "the nearest to the SVD file's",
         None => "by the architecture that the firmware is built for",
@@ -101,7 +115,9 @@ fn core(firmware: &Firmware, svd: Option<&Svd>) -> anyhow::Result<(CoreKind, &'s
         Some("ARMv7") => Ok((CoreKind::CortexM3, from)),
         Some("ARMv7E-M") => Ok((CoreKind::CortexM4f, from)),
         other => Err(exit::usage(format!(
-            "no core fits: the SVD file names {}, and the firmware is built for {}",
+            "no core fits: the SVD file names {}, and the firmware is built for {}\
+             \n  name a board with the chip's core beside --memory: --board cortex-m4f, or another \
+             of `strobe boards`",
             cpu.map_or("none", |cpu| cpu.name.as_str()),
             other.unwrap_or("no known architecture")
         ))),

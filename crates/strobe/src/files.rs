@@ -80,8 +80,8 @@ impl Named {
     /// Registers all of them.
     ///
     /// # Errors
-    /// If an output is an input or another output, or bears the name of standard output (64); if
-    /// another process writes it (74).
+    /// If an output, standard output among them, is an input or another output, or bears the name
+    /// of standard output (64); if another process writes it (74).
     pub fn register(self) -> anyhow::Result<()> {
         let standard = |(_, path): &&(String, PathBuf)| of_output(path).is_none();
         if let Some((option, _)) = self.outputs.iter().find(standard) {
@@ -91,6 +91,7 @@ impl Named {
             )));
         }
         self.inputs.iter().for_each(|path| ledger::reads(path));
+        ledger::standard_output()?;
         self.outputs.iter().try_for_each(|(option, path)| ledger::will_write(option, path))?;
         self.outputs.iter().try_for_each(|(_, path)| write::is_free(path))
     }

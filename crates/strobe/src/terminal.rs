@@ -70,6 +70,16 @@ pub fn is_watched() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Another handle of standard output, to find out what it is.
+///
+/// # Errors
+/// If there is none.
+#[cfg(unix)]
+pub fn standard_output() -> io::Result<std::os::fd::OwnedFd> {
+    use std::os::fd::AsFd;
+    io::stdout().as_fd().try_clone_to_owned()
+}
+
 /// Shows a stream of text as it comes, with everything visible: what a firmware prints.
 pub struct Shown<W: Write> {
     stream: visible::Stream,

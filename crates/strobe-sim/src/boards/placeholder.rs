@@ -20,6 +20,10 @@ const LINES: (u16, u16) = (32, 240);
 /// # Errors
 /// When the file would not load: a chip that no board can describe.
 pub fn from_svd(svd: &Svd) -> Result<String, BoardError> {
+    if let Some(cpu) = svd.cpu.as_ref().filter(|cpu| cpu.is_foreign()) {
+        let problem = format!("no core that can be simulated has the instructions of {}", cpu.name);
+        return Err(BoardError::value("core", problem));
+    }
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write(svd, &mut out);
@@ -60,9 +64,7 @@ fn write(svd: &Svd, out: &mut String) -> std::fmt::Result {
         let bits = cpu.and_then(|cpu| cpu.priority_bits).unwrap_or(4).clamp(3, 8);
         writeln!(out, "priority_bits = {bits}")?;
     }
-    // Most makers put flash at 0; ST does not, whose parts have their clocks at these addresses.
-    let at = |base: u32| svd.peripherals().iter().any(|p| p.base == base);
-    let flash = if at(0x4002_1000) || at(0x4002_3800) { 0x0800_0000u32 } else { 0 };
+    let flash = flash(svd);
     writeln!(out, "# Where the vector table is at reset.\nvectors = {flash:#x}\n")?;
     writeln!(out, "# To be set: first address and size.")?;
     writeln!(
@@ -74,6 +76,19 @@ fn write(svd: &Svd, out: &mut String) -> std::fmt::Result {
         "[[memory]]\nname = \"ram\"\nkind = \"ram\"\nbase = 0x2000_0000\nsize = 0x2_0000"
     )?;
     devices(svd, lines, flash, out)
+}
+
+/// Where the flash begins. Most makers put it at 0; ST does not, nor do those who follow it, and
+/// their names for what switches clocks are nobody else's.
+fn flash(svd: &Svd) -> u32 {
+    let is_clock = |name: &str| {
+        let name = name.strip_prefix("SEC_").unwrap_or(name);
+        ["RCC", "RCU", "CRM"].iter().any(|clock| name.eq_ignore_ascii_case(clock))
+    };
+    match svd.peripherals().iter().any(|p| is_clock(&p.name)) {
+        true => 0x0800_0000,
+        false => 0,
+    }
 }
 
 /// The core that a board file gets.
@@ -182,6 +197,43 @@ mod tests {
         assert!(m23.contains("core is CM23, which") && m23.contains("cortex-m0plus"), "{m23}");
         assert!(made("").contains("names no core"));
         assert!(!core("CM4").contains("core is"));
+    }
+
+    /// A chip of another maker has something else where an STM32 has its clocks.
+    #[test]
+    fn flash_is_where_the_makers_parts_have_it() {
+        let flash = |peripheral: &str, base: u32| {
+            let text = format!(
+                "<device><name>X</name><cpu><name>CM4</name></cpu><peripherals><peripheral>\
+                 <name>{peripheral}</name><baseAddress>{base:#x}</baseAddress><addressBlock>\
+                 <offset>0</offset><size>0x400</size><usage>registers</usage></addressBlock>\
+                 </peripheral></peripherals></device>"
+            );
+            let made = from_svd(&Svd::parse(&text).unwrap()).unwrap();
+            Board::parse(&made).unwrap().build().unwrap().flash.base
+        };
+        for (peripheral, base) in [
+            ("RCC", 0x4002_1000),
+            ("RCC", 0x5802_4400),
+            ("SEC_RCC", 0x5602_0c00),
+            ("RCU", 0x4002_1000),
+            ("CRM", 0x4002_3800),
+        ] {
+            assert_eq!(flash(peripheral, base), 0x0800_0000, "{peripheral}");
+        }
+        for (peripheral, base) in [("PWM1", 0x4002_1000), ("DMAMUX0", 0x4002_1000)] {
+            assert_eq!(flash(peripheral, base), 0, "{peripheral}");
+        }
+    }
+
+    #[test]
+    fn a_chip_with_another_instruction_set_is_no_board() {
+        for name in ["RV32IMC", "Xtensa LX6", "CA7"] {
+            let cpu = format!("<cpu><name>{name}</name></cpu>");
+            let text = format!("<device><name>X</name>{cpu}<peripherals/></device>");
+            let refused = from_svd(&Svd::parse(&text).unwrap()).unwrap_err().to_string();
+            assert!(refused.contains(name), "{refused}");
+        }
     }
 
     #[test]

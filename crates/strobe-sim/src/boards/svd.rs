@@ -46,6 +46,15 @@ pub struct Cpu {
     pub priority_bits: Option<u8>,
 }
 
+impl Cpu {
+    /// Whether it has another instruction set than all that can be simulated: the files of
+    /// RISC-V, of Xtensa and of Arm's application processors name their cores so.
+    pub fn is_foreign(&self) -> bool {
+        let name = self.name.to_ascii_lowercase();
+        ["rv", "xtensa", "ca"].iter().any(|start| name.starts_with(start))
+    }
+}
+
 /// What is wrong with an SVD file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("SVD file: {problem} at line {line}, column {column}")]

@@ -4,6 +4,8 @@
 //! access happens at an exact cycle, and whatever it changes (interrupt lines, timed events, flash
 //! settings) raises `attention` so that the core leaves its block of decoded instructions at once.
 
+use std::collections::BTreeMap;
+
 use strobe_model::Bounds;
 
 mod access;
@@ -125,6 +127,8 @@ pub struct Bus {
     pub(crate) interrupts: Interrupts,
     /// The modelled register that was read last, and how often it was since it changed.
     pub(crate) awaited: (u32, Poll),
+    /// Others that were read for long without a change, until the firmware went on.
+    given_up: BTreeMap<u32, Poll>,
     /// What devices ask of the core.
     pub(crate) requests: Requests,
     pub(crate) attention: bool,
@@ -191,6 +195,7 @@ impl Bus {
             next_due: u64::MAX,
             interrupts: Interrupts::default(),
             awaited: (0, Poll::default()),
+            given_up: BTreeMap::new(),
             requests: Requests::default(),
             attention: false,
             clocks_dirty: false,

@@ -86,6 +86,8 @@ pub struct Touched {
     pub first_pc: u32,
     /// The latest reads.
     pub poll: Poll,
+    /// Earlier ones that were a long wait, which another one of the same value has followed.
+    pub given_up: Option<Poll>,
 }
 
 /// Reads of one register, wherever in the code, all of which got the same, with no device written
@@ -123,6 +125,23 @@ impl Poll {
         self.reads += 1;
         self.steady = steady;
         self.last = now;
+    }
+
+    /// Whether so many reads one right after another, with nothing else done to devices, are a wait
+    /// that came to nothing, if the value stays.
+    pub(crate) fn is_long(&self) -> bool {
+        self.reads >= Self::STEADY_READS
+            && (self.last - self.since) / self.reads <= Self::MOST_APART
+    }
+
+    /// What is known of a wait that was given up when another read gets `value`: a change is what
+    /// was waited for.
+    fn given_up(&self, before: Option<Poll>, value: u32, changed: u64) -> Option<Poll> {
+        if self.reads > 0 && self.value != value {
+            return None;
+        }
+        let is_over = self.since < changed && self.is_long();
+        if is_over { Some(*self) } else { before }
     }
 
     /// Whether the firmware waits for a change, up to the cycle `end`: it did nothing else with
@@ -177,6 +196,15 @@ impl Unmodelled {
         self.description.as_ref()?.known.get(&word)
     }
 
+    /// Sets what registers hold at reset.
+    pub(crate) fn program(&mut self, address: u32, bytes: &[u8]) {
+        for (at, byte) in (address..).zip(bytes) {
+            let (word, shift) = (at & !3, 8 * (at & 3));
+            let value = self.reset_of(word) & !(0xff << shift) | u32::from(*byte) << shift;
+            self.resets.insert(word, value);
+        }
+    }
+
     fn reset_of(&self, word: u32) -> u32 {
         let known = || self.known(word).map_or(0, |known| known.reset);
         self.resets.get(&word).copied().unwrap_or_else(known)
@@ -203,6 +231,7 @@ impl Unmodelled {
         let value = self.shown(word, stored);
         let changed = self.changed;
         if let Some(touched) = self.registers.get_mut(&word) {
+            touched.given_up = touched.poll.given_up(touched.given_up, value, changed);
             touched.poll.note(pc, value, now, changed);
         }
         value
@@ -239,6 +268,15 @@ impl Unmodelled {
     pub fn polled(&self, end: u64) -> impl Iterator<Item = (u32, Poll)> + '_ {
         let polls = self.registers.iter().map(|(&word, touched)| (word, touched.poll));
         polls.filter(move |(_, poll)| poll.lasts(end, self.changed))
+    }
+
+    /// Registers that firmware did nothing but read for long, without a change, before it went on.
+    pub(crate) fn given_up(&self, end: u64) -> impl Iterator<Item = (u32, Poll)> + '_ {
+        let left = self.registers.iter().filter(move |(_, t)| !t.poll.lasts(end, self.changed));
+        left.filter_map(|(&word, touched)| {
+            let last = Some(touched.poll).filter(Poll::is_long);
+            Some((word, last.or(touched.given_up)?))
+        })
     }
 
     /// Replaces the bits of `mask` in the word at `word`.
@@ -281,6 +319,15 @@ mod tests {
         assert_eq!(store.read(0x4002_1000, 0, 0), 0x83);
         store.write(0x4002_1000, u32::MAX, 0x1_0083, 0);
         assert_eq!(store.read(0x4002_1000, 0, 0), 0x3_0083);
+    }
+
+    #[test]
+    fn what_is_programmed_is_there_at_reset() {
+        let resets = BTreeMap::from([(0x1000_1010, 0xffff_ffff)]);
+        let mut store = Unmodelled::new(Vec::new(), resets);
+        store.program(0x1000_1011, &[0x40, 0x0f, 0x00, 0x12]);
+        assert_eq!(store.read(0x1000_1010, 0, 0), 0x000f_40ff);
+        assert_eq!(store.read(0x1000_1014, 0, 0), 0x12);
     }
 
     #[test]
@@ -347,6 +394,36 @@ mod tests {
         }
         let polls: Vec<_> = store.polled(200_000).map(|(_, poll)| poll.steady).collect();
         assert_eq!(polls, [20_000]);
+    }
+
+    /// A timeout that went off, whether or not the register is read again.
+    #[test]
+    fn a_long_wait_without_a_change_was_given_up() {
+        let waited = |then: &dyn Fn(&mut Unmodelled)| -> Vec<u64> {
+            let mut store = Unmodelled::default();
+            for now in (0..200_000).step_by(10) {
+                store.read(0x4000_0000, 0x100, now);
+            }
+            store.note_write(200_000);
+            then(&mut store);
+            store.given_up(300_000).map(|(_, poll)| poll.reads).collect()
+        };
+        assert_eq!(waited(&|_| ()), [20_000]);
+        let again = |store: &mut Unmodelled| {
+            store.read(0x4000_0000, 0x200, 250_000);
+        };
+        assert_eq!(waited(&again), [20_000]);
+        let change = |store: &mut Unmodelled| {
+            store.write(0x4000_0000, !0, 1, 0);
+            store.read(0x4000_0000, 0x200, 250_000);
+        };
+        assert_eq!(waited(&change), [0; 0]);
+        let go_on = |store: &mut Unmodelled| {
+            for now in (200_010..300_000).step_by(10) {
+                store.read(0x4000_0000, 0x100, now);
+            }
+        };
+        assert_eq!(waited(&go_on), [0; 0], "it is still waited for");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use strobe_sim::bus::Bus;
 use strobe_sim::unmodelled::Poll;
 use strobe_symbols::{Firmware, Machine};
 
-use super::{fit, fuses};
+use super::{families, fit, fuses};
 use crate::names::Names;
 
 /// With fewer registers of devices that are not there, it may be chance that another board has
@@ -68,7 +68,7 @@ fn other_chip(firmware: &Firmware, found: &[(&'static str, Bus)]) -> Option<Stri
     let likely = fit::chip_beside(firmware, &boards.iter().collect::<Vec<_>>())?;
     let core = list(found).map(|names| format!(", its core alone is that of {names}"));
     Some(format!(
-        "by its clock and pin registers it is for {likely}, and no built-in board with its \
+        "by its registers it is for {likely}, and no built-in board with its \
          memories is such a chip{}{}",
         core.unwrap_or_default(),
         fit::way_on(firmware)
@@ -101,13 +101,19 @@ pub(super) fn warnings(
         None => {
             let chip = fit::chip_beside(firmware, &[board]).filter(|_| !bus.has_svd());
             if !polled.is_empty() || enough && chip.is_some() {
-                let text = other_remedies(bus, chip.as_deref());
+                let text = match board.arm_core() {
+                    Some(_) => other_remedies(bus, chip.as_deref()),
+                    None => other_remedies_of_avr(board),
+                };
                 out.push(Warning::new("no-other-board", text));
             }
         }
     }
     let awaited = bus.awaited(end).map(|(address, poll)| awaited(address, poll, bus, names));
     out.extend(awaited.map(|text| Warning::new("waits-for-register", text)));
+    let given_up = bus.given_up(end).take(MOST_LOOPS);
+    let given_up = given_up.map(|(address, poll)| gave_up(address, poll, bus, names));
+    out.extend(given_up.map(|text| Warning::new("gave-up-waiting", text)));
     let misfit = data_without_memory(firmware, board, bus);
     out.extend(misfit.map(|text| Warning::new("board-misfit", text)));
     out
@@ -157,6 +163,21 @@ fn awaited(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
     )
 }
 
+/// A long loop that read a register and ended although that did not change: a timeout.
+fn gave_up(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
+    let place = names.describe(poll.pc).swap_remove(0);
+    let register =
+        bus.register_at(address).or_else(|| bus.device_at(address)).unwrap_or("a register");
+    format!(
+        "the firmware waited for a register in vain and went on: {place} read {register} at \
+         {address:#010x} {} times in {} cycles, with nothing else in between, and it was always \
+         {:#010x}",
+        grouped(poll.reads),
+        grouped(poll.last - poll.since),
+        poll.value
+    )
+}
+
 /// What to do where no board is known to have the devices; `chip` is what the firmware is for.
 fn other_remedies(bus: &Bus, chip: Option<&str>) -> String {
     const SVD: &str = "the chip's SVD file (--svd) gives reset values and many ready flags, ";
@@ -165,13 +186,26 @@ fn other_remedies(bus: &Bus, chip: Option<&str>) -> String {
         (true, _) => "devices that the SVD file describes are not modelled: ".to_owned(),
         (false, None) => format!("{none}: {SVD}"),
         (false, Some(chip)) => format!(
-            "{none} beside its memories, and by its clock and pin registers it is for {chip}: \
+            "{none} beside its memories, and by its registers it is for {chip}: \
              {SVD}`strobe boards --new FILE.svd` makes a board file of it, "
         ),
     };
     format!(
         "{what}`ready` in a board file of your own defines what a flag follows \
          (crates/strobe-sim/boards/README.md)"
+    )
+}
+
+/// The same for an AVR, of which there is no CMSIS-SVD file.
+fn other_remedies_of_avr(board: &Board) -> String {
+    let is_builtin = Board::builtin_names().any(|name| name == board.name());
+    let base = match is_builtin {
+        true => format!(", with base = \"{}\",", board.name()),
+        false => String::new(),
+    };
+    format!(
+        "no built-in board has more of the devices that this firmware uses: `ready` in a board \
+         file of your own{base} defines what a flag follows (crates/strobe-sim/boards/README.md)"
     )
 }
 
@@ -254,7 +288,12 @@ pub(super) fn has_data(firmware: &Firmware, bus: &Bus) -> bool {
 
 /// Segments that take memory.
 fn data(firmware: &Firmware) -> impl Iterator<Item = &strobe_symbols::Segment> {
-    firmware.segments().iter().filter(|segment| !fuses::is_for_programmer(firmware, segment))
+    let beside = families::configuration(firmware);
+    firmware.segments().iter().filter(move |segment| {
+        let at = u64::from(segment.load_address.0);
+        let is_beside = beside.iter().any(|range| range.contains(&at));
+        !is_beside && !fuses::is_for_programmer(firmware, segment)
+    })
 }
 
 /// How a core and an architecture go together.
@@ -271,7 +310,8 @@ pub(super) enum Fit {
 /// How a board's core goes with what the firmware was built for, as the ELF's attributes name it;
 /// `None` if it cannot run the code.
 pub(super) fn fit(board: &Board, firmware: &Firmware) -> Option<Fit> {
-    let architecture = firmware.build_target().and_then(|target| target.architecture);
+    let target = firmware.build_target();
+    let architecture = target.and_then(|target| target.architecture);
     let is_avr = firmware.machine() == Machine::Avr;
     let core = match board.arm_core() {
         Some(_) if is_avr => return None,
@@ -285,10 +325,12 @@ pub(super) fn fit(board: &Board, firmware: &Firmware) -> Option<Fit> {
         Some("ARMv7E-M") => 2,
         _ => return Some(Fit::Exact),
     };
+    let lacks_fpu =
+        target.is_some_and(|target| target.has_fpu) && !core.architecture().fp && wanted == 2;
     match (level, wanted) {
         // Nearly every function of ARMv7-M code has instructions that ARMv6-M lacks.
         (0, 1..) => None,
-        _ if level < wanted => Some(Fit::Less),
+        _ if level < wanted || lacks_fpu => Some(Fit::Less),
         _ if level > wanted => Some(Fit::More),
         _ => Some(Fit::Exact),
     }

@@ -2,6 +2,7 @@
 //! program does without: those that switch clocks, and those of the pins.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -27,6 +28,8 @@ pub(super) struct Addresses {
     /// First addresses of blocks of pins that words of the image name: drivers that are made for
     /// several ports have them in tables.
     listed: BTreeSet<u32>,
+    /// What is programmed, in order, each with all that is near it.
+    programmed: Vec<Range<u64>>,
 }
 
 impl Addresses {
@@ -36,12 +39,44 @@ impl Addresses {
             constants: firmware.constants(),
             accesses: firmware.accesses(),
             listed: firmware.words().filter(is_block).collect(),
+            programmed: programmed(firmware),
         }
     }
 
     fn all(&self) -> impl Iterator<Item = u32> {
         self.constants.keys().chain(&self.accesses).copied()
     }
+}
+
+/// What a firmware programs, in order, as one what is near each other.
+pub(super) fn programmed(firmware: &Firmware) -> Vec<Range<u64>> {
+    let segments = firmware.segments().iter().filter(|segment| !segment.data().is_empty());
+    joined(segments.map(|segment| {
+        let start = u64::from(segment.load_address.0);
+        start..start + segment.data().len() as u64
+    }))
+}
+
+/// Ranges in order, those as one that are near each other.
+pub(super) fn joined(all: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+    let mut all: Vec<Range<u64>> = all.collect();
+    all.sort_unstable_by_key(|range| range.start);
+    all.dedup_by(|next, first| {
+        let is_near = next.start < first.end + NEAR;
+        if is_near {
+            first.end = first.end.max(next.end);
+        }
+        is_near
+    });
+    all
+}
+
+/// What of a firmware is nothing but configuration words of some family, which a programmer writes
+/// beside the flash: there is nothing else near them.
+pub(super) fn configuration(firmware: &Firmware) -> Vec<Range<u64>> {
+    let mut all = programmed(firmware);
+    all.retain(|range| ALL.iter().any(|family| family.is_configuration(range)));
+    all
 }
 
 /// A family of chips.
@@ -63,6 +98,12 @@ pub(super) struct Family {
     reserved: Vec<(u32, u32)>,
     /// Ranges of the pins' registers.
     pins: Vec<(u32, u32)>,
+    /// Ranges of the flash that programs are linked for, where that is known.
+    #[serde(default)]
+    flash: Vec<(u32, u32)>,
+    /// Ranges of words beside it that a programmer writes.
+    #[serde(default)]
+    configuration: Vec<(u32, u32)>,
 }
 
 /// Registers of one block lie this close to its first address.
@@ -75,8 +116,13 @@ const LEAST_LISTED: usize = 2;
 const CLOCK: i32 = 2;
 /// Registers that a family lacks, of which each counts as a clock block against it, at most.
 const MOST_RESERVED: usize = 2;
-/// As much as can speak for a family: enough to doubt what the build states.
+/// As much as can speak for a family: enough to doubt what the build states. Configuration words
+/// count as much.
 const CLEAR: i32 = CLOCK + MOST_PINS;
+/// Bytes between two ranges of memory that are taken as one.
+const NEAR: u64 = 0x1_0000;
+/// Where RAM begins at the earliest: debuggers load code there on any chip.
+const RAM: u64 = 0x2000_0000;
 
 impl Family {
     fn is_clock(&self, at: u32) -> bool {
@@ -92,8 +138,29 @@ impl Family {
         self.reserved.iter().any(|&(start, end)| (start..end).contains(&at))
     }
 
-    /// How much speaks for it; `None` unless both clocks and pins do.
+    /// Whether a range is nothing but its configuration words.
+    fn is_configuration(&self, range: &Range<u64>) -> bool {
+        let has = |&(start, end): &(u32, u32)| {
+            u64::from(start) <= range.start && range.end <= u64::from(end)
+        };
+        self.configuration.iter().any(has)
+    }
+
+    /// Whether a program begins where it has no flash.
+    fn is_elsewhere(&self, programmed: &[Range<u64>]) -> bool {
+        let mut begins = programmed.iter().filter(|range| !self.is_configuration(range));
+        let is_flash = |at: u64| {
+            self.flash.iter().any(|&(start, end)| u64::from(start) <= at && at < u64::from(end))
+        };
+        !self.flash.is_empty()
+            && begins.next().is_some_and(|range| range.start < RAM && !is_flash(range.start))
+    }
+
+    /// How much speaks for it; `None` unless both clocks and pins do, or configuration words.
     fn score(&self, used: &Addresses) -> Option<i32> {
+        if self.is_elsewhere(&used.programmed) {
+            return None;
+        }
         let blocks = |is: &dyn Fn(u32) -> bool| -> BTreeSet<u32> {
             used.all().filter(|&at| is(at)).map(|at| at / BLOCK).collect()
         };
@@ -104,11 +171,15 @@ impl Family {
         let foreign = blocks(&|at| {
             let own = self.is_clock(at) || self.is_pin(at);
             // Clock blocks that begin where memory maps are densest mean little elsewhere.
-            !own && at >= 0x4002_0000 && ALL.iter().any(|f| f.is_clock(at))
+            let is_clock = |f: &Family| f.is_clock(at) && !f.is_elsewhere(&used.programmed);
+            !own && at >= 0x4002_0000 && ALL.iter().any(is_clock)
         });
         let reserved = used.all().filter(|&at| self.is_reserved(at)).count().min(MOST_RESERVED);
         let against = CLOCK * (foreign.len() + reserved) as i32;
-        (pins > 0 && clocks > 0).then_some(pins.min(MOST_PINS) + CLOCK - against)
+        let configured = used.programmed.iter().any(|range| self.is_configuration(range));
+        let registers = if pins > 0 && clocks > 0 { pins.min(MOST_PINS) + CLOCK } else { 0 };
+        let score = registers - against + if configured { CLEAR } else { 0 };
+        (configured || registers > 0).then_some(score)
     }
 
     /// Whether a board's devices lie where this family has its clocks and pins, each at the start
@@ -183,7 +254,8 @@ mod tests {
     #[test]
     fn the_file_is_sound() {
         assert!(ALL.len() > 15);
-        assert!(ALL.iter().flat_map(|f| &f.pins).all(|(start, end)| start < end));
+        let ranges = |f: &Family| [&f.pins[..], &f.flash, &f.configuration].concat();
+        assert!(ALL.iter().flat_map(ranges).all(|(start, end)| start < end));
         assert!(ALL.iter().all(|f| !f.unit.is_empty()));
     }
 
@@ -268,6 +340,17 @@ mod tests {
         assert_eq!(names(&s32k, "ARMv7E-M"), ["Kinetis KE1x or S32K1"]);
     }
 
+    #[test]
+    fn families_of_other_makers_are_named() {
+        let gecko = [0x400c_8044, 0x4000_6000, 0x4000_6128, 0x4008_0000];
+        assert_eq!(names(&gecko, "ARMv6S-M"), ["EFM32HG or EFM32ZG"]);
+        assert_eq!(names(&gecko, "ARMv7"), ["EFM32"]);
+        let psoc = [0x4026_0500, 0x4031_0000, 0x4032_0000, 0x4021_0000];
+        assert_eq!(names(&psoc, "ARMv7E-M"), ["PSoC 6"]);
+        let lpc = [0x4005_0000, 0x4005_1000, 0x400f_4000, 0x4008_6000];
+        assert_eq!(names(&lpc, "ARMv7E-M"), ["LPC43xx"]);
+    }
+
     /// A file without an architecture, as Intel HEX is, leaves the cores that can run its code.
     #[test]
     fn without_an_architecture_the_code_decides() {
@@ -303,6 +386,38 @@ mod tests {
         assert_eq!(with(&[0x5000_0000, 0x5000_0400]), ["STM32G0", "STM32L0", "STM32C0"]);
         assert_eq!(with(&[0x4800_0000, 0x4800_0800]), ["STM32F0"]);
         assert_eq!(with(&[0x5000_0000]), [""; 0]);
+    }
+
+    /// An nRF52840 has a pulse generator and a counter where an STM32F1 has its clocks and pins.
+    #[test]
+    fn where_a_program_is_linked_speaks_against_families_with_their_flash_elsewhere() {
+        let constants: BTreeMap<u32, u32> =
+            [0x4002_1000, 0x4001_1000, 0x4001_2000].map(|at| (at, 0)).into();
+        let at = |start: Option<u64>| {
+            let constants = constants.clone();
+            let programmed = start.map(|start| start..start + 0x4000).into_iter().collect();
+            of(&Addresses { constants, programmed, ..Addresses::default() }, "ARMv7")
+        };
+        assert_eq!(at(Some(0x0800_0000)), ["STM32F1"]);
+        assert_eq!(at(Some(0)), [""; 0]);
+        // A debugger loads code to RAM of any chip.
+        assert_eq!(at(Some(0x2000_0000)), ["STM32F1"]);
+        assert_eq!(at(None), ["STM32F1"]);
+    }
+
+    #[test]
+    fn configuration_words_show_the_family() {
+        let with = |programmed: &[Range<u64>], architecture: &str| {
+            let programmed = programmed.to_vec();
+            of(&Addresses { programmed, ..Addresses::default() }, architecture)
+        };
+        let uicr = [0..0x2_5de8, 0xf_4000..0xf_d858, 0x1000_1014..0x1000_101c];
+        assert_eq!(with(&uicr, "ARMv7E-M"), ["nRF52"]);
+        assert_eq!(with(&uicr, "ARMv6S-M"), ["nRF51"]);
+        // The flash of an RP2040 goes on there.
+        let rp2040 = [0x1000_0000..0x1000_2000, 0x101f_f000..0x101f_f100];
+        assert_eq!(with(&rp2040, "ARMv6S-M"), [""; 0]);
+        assert_eq!(with(&uicr[..2], "ARMv7E-M"), [""; 0]);
     }
 
     #[test]

@@ -29,13 +29,9 @@ const BLOCK: u32 = 0x400;
 const MOST_SHOWN: usize = 4;
 /// The core that a floating-point unit of the ARMv8 generation shows, in a build for ARMv7E-M.
 const NEWER_CORE: &str = "Cortex-M7";
-/// Bytes between two ranges of memory that are shown as one.
-const NEAR: u64 = 0x1_0000;
-/// How to go on with a chip that is no built-in board.
-const WAY_ON: &str = "\n  go on with its core and memories alone: --memory \
-    flash=ADDRESS:SIZE,ram=ADDRESS:SIZE and the chip's --svd FILE\
-    \n  or with a board file of your own: strobe boards --new FILE.svd writes one, --board \
-    FILE.toml runs it";
+/// Where the file names no core and registers show none: what most chips beyond ARMv6-M have, and
+/// what the others have.
+const LIKELY_CORES: [&str; 2] = ["Cortex-M4F", "Cortex-M0+"];
 
 /// A board for a firmware, and why this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,7 +138,7 @@ impl Evidence {
         match names(others.copied()) {
             others if others.is_empty() || !self.is_beyond_v6m => String::new(),
             others => format!(
-                ", though the file names no core, and by its clock and pin registers it may be for \
+                ", though the file names no core, and by its registers it may be for \
                  {others} as well"
             ),
         }
@@ -195,7 +191,11 @@ pub fn choose(firmware: &Firmware) -> Result<Choice, String> {
         return avr::choose(firmware);
     }
     let evidence = Evidence::of(firmware);
-    let (usual, why) = usual(&evidence)?;
+    let Some((usual, why)) = usual(&evidence)? else {
+        let found = best(firmware, &evidence);
+        let found = found.ok_or_else(|| refusal(firmware, &evidence));
+        return found.map(|(board, why)| Choice { board, why });
+    };
     let board = Board::builtin(usual).map_err(|e| e.to_string())?;
     let mut bus = board.build().map_err(|e| e.to_string())?;
     let has_memory = super::load(firmware, &mut bus).is_ok() && advice::has_data(firmware, &bus);
@@ -219,15 +219,15 @@ pub fn choose(firmware: &Firmware) -> Result<Choice, String> {
     }
 }
 
-/// The board by core and flash alone.
-fn usual(evidence: &Evidence) -> Result<(&'static str, String), String> {
+/// The board by core and flash alone; `None` where no board has its flash.
+fn usual(evidence: &Evidence) -> Result<Option<(&'static str, String)>, String> {
     let at = format!("linked for flash at {:#04x}000000", evidence.lowest >> 24);
     let built = |name| (name, format!("built for {}, {at}", evidence.built_for()));
-    Ok(match (evidence.lowest >> 24, evidence.architecture) {
+    Ok(Some(match (evidence.lowest >> 24, evidence.architecture) {
         (_, Some("ARMv8-M.baseline" | "ARMv8-M.mainline" | "ARMv8.1-M.mainline")) => {
             let likely = match evidence.likely() {
                 none if none.is_empty() => none,
-                likely => format!("; by its clock and pin registers it is for {likely}"),
+                likely => format!("; by its registers it is for {likely}"),
             };
             return Err(format!(
                 "the firmware is built for {}, and no core that strobe simulates runs that{likely}\
@@ -244,16 +244,8 @@ fn usual(evidence: &Evidence) -> Result<(&'static str, String), String> {
         (0, Some("ARMv7E-M")) => built("cortex-m4f"),
         (0, None) if evidence.is_beyond_v6m => built("cortex-m4f"),
         (0, _) => ("cortex-m0", at),
-        _ if !evidence.families.is_empty() => ("cortex-m0", at),
-        _ => {
-            return Err(format!(
-                "no board fits a firmware linked at {:#010x}; choose one with --board (`strobe \
-                 boards` \
-                 lists them) or describe the chip with --svd and --memory",
-                evidence.lowest
-            ));
-        }
-    })
+        _ => return Ok(None),
+    }))
 }
 
 /// The board that has most of the peripherals, if any has enough.
@@ -271,7 +263,9 @@ fn best(firmware: &Firmware, evidence: &Evidence) -> Option<(&'static str, Strin
         }
         let is_own = evidence.of_family(&board, &bus);
         let known = is_own || evidence.families.is_empty();
-        let enough = evidence.blocks.len() >= LEAST_BLOCKS && 2 * missing < evidence.blocks.len();
+        // Without clocks and pins of a family it takes more: where memory maps are densest, any two
+        // chips have half of their blocks in common.
+        let enough = evidence.blocks.len() >= LEAST_BLOCKS && 4 * missing < evidence.blocks.len();
         let better = found.is_none_or(|(least, _)| missing < least);
         if known && better && (enough || is_own) {
             found = Some((missing, name));
@@ -306,9 +300,39 @@ fn refusal(firmware: &Firmware, evidence: &Evidence) -> String {
         empty if empty.is_empty() => {
             format!(", and its code uses peripherals at {}", shown(&evidence.blocks))
         }
-        likely => format!("; by its clock and pin registers it is for {likely}"),
+        likely => format!("; by its registers it is for {likely}"),
     };
-    known + &near(evidence).unwrap_or_default() + WAY_ON
+    known + &near(evidence).unwrap_or_default() + &way_on_of(evidence)
+}
+
+/// How to go on with a chip that is no built-in board. A file without an architecture leaves the
+/// core to the user.
+fn way_on_of(evidence: &Evidence) -> String {
+    let board = match evidence.architecture {
+        Some(_) => String::new(),
+        None => format!("--board {} ", core_alone(evidence)),
+    };
+    format!(
+        "\n  go on with its core and memories alone: {board}--memory \
+         flash=ADDRESS:SIZE,ram=ADDRESS:SIZE and the chip's --svd FILE\
+         \n  or with a board file of your own: strobe boards --new FILE.svd writes one, --board \
+         FILE.toml runs it"
+    )
+}
+
+/// The board that has the likely core and nothing else.
+fn core_alone(evidence: &Evidence) -> &'static str {
+    let [newer, older] = LIKELY_CORES;
+    let usual = if evidence.is_beyond_v6m { newer } else { older };
+    let named = evidence.families.iter().map(|family| family.core.as_str());
+    let mut cores = named.chain([usual]);
+    let board = |core: &str| {
+        Board::builtin_names().find(|name| {
+            let board = Board::builtin(name).ok();
+            board.is_some_and(|board| !board.has_devices() && board.core_name() == core)
+        })
+    };
+    cores.find_map(board).unwrap_or("NAME")
 }
 
 /// The board that has the firmware's peripherals, and what it lacks.
@@ -328,31 +352,13 @@ fn near(evidence: &Evidence) -> Option<String> {
 
 /// Where a firmware is programmed to, and where it has data beside that.
 fn memory(firmware: &Firmware) -> (String, String) {
-    let segments = || firmware.segments().iter();
-    let programmed = joined(segments().filter(|s| !s.data().is_empty()).map(|segment| {
-        let start = u64::from(segment.load_address.0);
-        start..start + segment.data().len() as u64
-    }));
+    let programmed = families::programmed(firmware);
     let is_elsewhere = |range: &Range<u64>| {
         programmed.iter().all(|p| range.end <= p.start || p.end <= range.start)
     };
-    let data = segments().map(strobe_symbols::Segment::run_range);
-    let data = joined(data.filter(|range| !range.is_empty() && is_elsewhere(range)));
+    let data = firmware.segments().iter().map(strobe_symbols::Segment::run_range);
+    let data = families::joined(data.filter(|range| !range.is_empty() && is_elsewhere(range)));
     (ranges(&programmed), ranges(&data))
-}
-
-/// Ranges in order, those as one that are near each other.
-fn joined(all: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
-    let mut all: Vec<Range<u64>> = all.collect();
-    all.sort_unstable_by_key(|range| range.start);
-    all.dedup_by(|next, first| {
-        let is_near = next.start < first.end + NEAR;
-        if is_near {
-            first.end = first.end.max(next.end);
-        }
-        is_near
-    });
-    all
 }
 
 fn ranges(all: &[Range<u64>]) -> String {
@@ -400,7 +406,8 @@ pub(super) fn chip_beside(firmware: &Firmware, boards: &[&Board]) -> Option<Stri
 
 /// How to go on with a firmware whose chip is none of the boards that hold it.
 pub(super) fn way_on(firmware: &Firmware) -> String {
-    near(&Evidence::of(firmware)).unwrap_or_default() + WAY_ON
+    let evidence = Evidence::of(firmware);
+    near(&evidence).unwrap_or_default() + &way_on_of(&evidence)
 }
 
 /// What of a firmware does not fit the board that it runs on, if much does not.
@@ -442,8 +449,8 @@ fn reasons(blocks: usize, missing: &[u32], likely: &str) -> String {
             shown(missing)
         )),
     };
-    let likely = (!likely.is_empty())
-        .then(|| format!("by its clock and pin registers the firmware is for {likely}"));
+    let likely =
+        (!likely.is_empty()).then(|| format!("by its registers the firmware is for {likely}"));
     absent.into_iter().chain(likely).collect::<Vec<_>>().join("; ")
 }
 
@@ -453,7 +460,7 @@ mod tests {
 
     #[test]
     fn nothing_missing_is_no_empty_list() {
-        let likely = "by its clock and pin registers the firmware is for STM32F1";
+        let likely = "by its registers the firmware is for STM32F1";
         assert_eq!(reasons(3, &[], "STM32F1"), likely);
         let absent = "of 3 blocks of peripheral registers that its code names, 1 is not on it \
                       (0x50000000)";

@@ -1,8 +1,12 @@
-//! What avr-gcc's ELF files hold for the programmer and not for memory: fuses, which choose the
-//! clock, and behind them lock bits and signature, which a run has no use for.
+//! What a file holds for the programmer and not for memory. avr-gcc's ELF files have fuses, which
+//! choose the clock, and behind them lock bits and signature, which a run has no use for; Intel HEX
+//! has configuration words, as option bytes.
 
+use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_symbols::{Firmware, Machine, Segment};
+
+use super::families;
 
 /// Where fuses are (avr-libc, <avr/fuse.h>: section `.fuse`).
 const FUSES: u32 = 0x82_0000;
@@ -15,6 +19,24 @@ const BOOT_RESET: u8 = 1 << 0;
 /// Whether a segment is nothing to be loaded.
 pub(super) fn is_for_programmer(firmware: &Firmware, segment: &Segment) -> bool {
     firmware.machine() == Machine::Avr && segment.load_address.0 >= FUSES
+}
+
+/// States which configuration words were left out, since the board has nothing there.
+pub(super) fn note_configuration(firmware: &Firmware, board: &Board, bus: &mut Bus) {
+    for range in families::configuration(firmware) {
+        let Ok(at) = u32::try_from(range.start) else { continue };
+        if bus.memory_at(at).is_some() || bus.device_at(at).is_some() {
+            continue;
+        }
+        let text = format!(
+            "the {} bytes from {at:#010x} on are configuration words, which a programmer writes \
+             beside the flash: board {} has nothing there, so code that reads them faults; the \
+             chip's SVD file (--svd) has their registers",
+            range.end - range.start,
+            board.name()
+        );
+        bus.warnings.add("configuration-words", text);
+    }
 }
 
 /// The fuses that the firmware brings.

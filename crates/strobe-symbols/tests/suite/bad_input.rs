@@ -63,10 +63,12 @@ fn other_kinds_of_file_are_named() {
     for (bytes, expected) in [
         (&b""[..], "the file is empty"),
         (b"S00600", "S-records"),
+        (b"S00600", "objcopy -I srec -O ihex"),
         (b"UF2\nWQ]\x9e", "UF2"),
         (b"!<arch>\n", "static library"),
         (b"MZ\x90\0", "Windows"),
         (b"\0\x40\0\x20\x01\x01\0\x08", "raw binary image"),
+        (b"\xe0\x3f\0\x10\x31\x04\0\0", "-O ihex --change-addresses ADDRESS"),
         (b"hello", "7f 45 4c 46"),
     ] {
         let error = error(bytes);

@@ -33,6 +33,8 @@ enum Use {
     Written,
     /// A process that this one starts writes it, for others that may read it.
     WrittenByOthers,
+    /// Standard output was given it. `-o /dev/stdout` and an option may write it as well.
+    StandardOutput,
 }
 
 #[derive(Default)]
@@ -138,6 +140,38 @@ fn enter_read<K>(slot: hash_map::Entry<'_, K, Entry>, path: &Path) -> anyhow::Re
     Err(exit::usage(text))
 }
 
+/// Registers standard output, if that is a file: no input may be.
+///
+/// # Errors
+/// If it is read.
+#[cfg(unix)]
+pub fn standard_output() -> anyhow::Result<()> {
+    let own = crate::terminal::standard_output();
+    match own.and_then(|fd| std::fs::File::from(fd).metadata()) {
+        Ok(metadata) => standard_output_is(&metadata),
+        // Nobody listens.
+        Err(_) => Ok(()),
+    }
+}
+
+/// Elsewhere nothing shows which file it is.
+///
+/// # Errors
+/// Never.
+#[cfg(not(unix))]
+pub fn standard_output() -> anyhow::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn standard_output_is(metadata: &Metadata) -> anyhow::Result<()> {
+    let name = Path::new("standard output");
+    let Some(id) = id(name, metadata) else { return Ok(()) };
+    let entry = Entry { name: name.to_owned(), use_: Use::StandardOutput };
+    let known = with(|ledger| enter(ledger.by_id.entry(id), entry));
+    known.map_or(Ok(()), |known| Err(exit::usage(refusal("", name, &known))))
+}
+
 /// Registers a file that an option names as an output.
 ///
 /// # Errors
@@ -195,7 +229,7 @@ fn enter<K>(slot: hash_map::Entry<'_, K, Entry>, entry: Entry) -> Option<Entry> 
         hash_map::Entry::Occupied(mut slot) => {
             let may = match (slot.get().use_, entry.use_) {
                 // What an argument announced is now opened.
-                (Use::WillBeWritten, Use::Written) => true,
+                (Use::WillBeWritten, Use::Written) | (Use::StandardOutput, _) => true,
                 // One after another: they are started so.
                 (known, new) => known == Use::WrittenByOthers && new == known,
             };
@@ -292,6 +326,25 @@ mod tests {
         }
         will_read(&at("log")).expect("the next one reads it");
         assert!(will_write("-o", &at("log")).is_err());
+    }
+
+    #[test]
+    fn standard_output_is_no_input_and_may_be_an_output() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        for name in ["in", "log", "later"] {
+            std::fs::write(at(name), "content").expect("a file");
+        }
+        let metadata = |name: &str| std::fs::metadata(at(name)).expect("a file");
+        reads(&at("in"));
+        let error = standard_output_is(&metadata("in")).expect_err("it is read").to_string();
+        assert!(error.contains("in is read"), "{error}");
+        standard_output_is(&metadata("log")).expect("nobody's");
+        will_write("--markdown", &at("log")).expect("the same text goes there");
+        writes(&at("log")).expect("that was announced");
+        standard_output_is(&metadata("later")).expect("nobody's");
+        let error = opens(&at("later"), &metadata("later")).expect_err("it is written").to_string();
+        assert!(error.contains("standard output would be written"), "{error}");
     }
 
     #[test]

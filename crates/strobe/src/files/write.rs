@@ -199,18 +199,23 @@ pub fn append(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     appended().map_err(|e| cannot_write(path, &e))
 }
 
-/// Whether no other process writes a file now, if it is one: that shall not be found out when a
-/// long run is over.
+/// Whether no other process writes a file now, if it is one, and it is no folder: that shall not be
+/// found out when a long run is over.
 ///
 /// # Errors
-/// If one does (74).
+/// If one does, or it is a folder (74).
 pub fn is_free(path: &Path) -> anyhow::Result<()> {
-    if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+    let Ok(metadata) = std::fs::metadata(path) else { return Ok(()) };
+    let is_folder = metadata.is_dir();
+    if !is_folder && !metadata.is_file() {
         return Ok(());
     }
-    // What cannot be opened is reported by whoever writes it.
-    let Ok(file) = OpenOptions::new().write(true).open(path) else { return Ok(()) };
-    lock::take(&file).map_err(|e| cannot_write(path, &e))
+    match OpenOptions::new().write(true).open(path) {
+        Ok(file) => lock::take(&file).map_err(|e| cannot_write(path, &e)),
+        Err(e) if is_folder => Err(cannot_write(path, &e)),
+        // What cannot be opened is reported by whoever writes it.
+        Err(_) => Ok(()),
+    }
 }
 
 /// A file that is to be replaced, with its lock. What may not be written to may not be replaced
@@ -402,6 +407,8 @@ mod tests {
             let error = result.expect_err("it is written").to_string();
             assert!(error.contains("another process"), "{error}");
         }
+        assert!(is_free(folder.path()).is_err(), "a folder is no file");
+        assert!(is_free(&folder.path().join("new")).is_ok());
         assert_eq!(std::fs::read(&path).expect("the file"), b"recorded");
         drop(other);
         replace(&path, b"new").expect("nobody's");

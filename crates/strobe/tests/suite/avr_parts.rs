@@ -228,3 +228,21 @@ fn a_bootloader_starts_in_the_boot_section() {
     let shown = case.run(&[]);
     assert!(shown.stdout.contains("main"), "{}", shown.stdout);
 }
+
+/// What is advised works: no CMSIS-SVD file describes an AVR, and `--memory` alone gives no core.
+#[test]
+fn the_ways_on_of_an_avr_are_those_that_it_has() {
+    // in r24, 0x29; sbrs r24, 0; rjmp .-6
+    let mut elf = ElfBuilder::new();
+    (elf.machine, elf.flags) = (83, 4);
+    elf.code(0, &[0xb589_u16, 0xff80, 0xcffd].map(u16::to_le_bytes).concat());
+    let case = Case::new(&elf);
+    let waiting = ["run", "firmware.elf", "--board", "atmega16u2", "--until", "50000c", "--terse"];
+    let ran = ran(command().args(waiting).current_dir(case.0.path()));
+    let shown = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("of your own, with base = \"atmega16u2\", defines"), "{shown}");
+    assert!(!shown.contains("--svd"), "{shown}");
+    let refused = case.run(&["--memory", "flash=0:16K,ram=0x800100:512"]);
+    assert_eq!(refused.code, 64, "{}", refused.stdout);
+    assert!(refused.stderr.contains("name one with --board"), "{}", refused.stderr);
+}

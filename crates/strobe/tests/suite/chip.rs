@@ -306,6 +306,82 @@ fn advice_names_no_board_whose_peripherals_are_others() {
     assert!(ran.stderr.contains("it fits boards") && ran.stderr.contains("mps2"), "{}", ran.stderr);
 }
 
+/// A core without a floating-point unit is none for code that was built with one.
+#[test]
+fn advice_names_no_core_that_lacks_the_floating_point_unit() {
+    let image = |tags: &[u8]| {
+        let mut image = unnamed(0, &[], &NRF52, 0, 0x2000_1000);
+        image.section(attributes_of(tags));
+        Case::new(&image.build()).run(&["--board", "cortex-m0"]).stderr
+    };
+    let hard = image(&[6, V7EM, 7, b'M', 10, 6]);
+    assert!(hard.contains("its core alone is that of board cortex-m4f: use"), "{hard}");
+    let soft = image(&[6, V7EM, 7, b'M']);
+    assert!(soft.contains("its core alone is that of boards cortex-m4, cortex-m4f"), "{soft}");
+}
+
+/// Release files of an nRF52 program its UICR as well, and have code that names few registers.
+#[test]
+fn configuration_words_show_the_family_and_are_no_memory() {
+    // movw r0, #1
+    let mut image = unnamed(0, &[0x40, 0xf2, 0x01, 0x00], &[], 0, 0x2000_1000);
+    let words = [0x000f_4000_u32, 0xffff_ffff].map(u32::to_le_bytes).concat();
+    image.segment(Segment {
+        virtual_address: 0x1000_1014,
+        physical_address: 0x1000_1014,
+        data: words,
+        flags: 4,
+        ..Segment::default()
+    });
+    let case = Case::new(&image.build());
+    let ran = case.run(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);
+    for words in ["it is for nRF52 (Cortex-M4F)", "--board cortex-m4f --memory flash="] {
+        assert!(ran.stderr.contains(words), "no {words:?} in {}", ran.stderr);
+    }
+    // The way on, as it is shown.
+    let alone = ["--board", "cortex-m4f", "--memory", "flash=0:1M,ram=0x20000000:64K"];
+    let (board, texts) = case.board(&alone);
+    assert_eq!(board, "cortex-m4f");
+    let left_out = |text: &&String| text.contains("8 bytes from 0x10001014 on are configuration");
+    assert!(texts.iter().any(|text| left_out(&text)), "{texts:?}");
+}
+
+/// Where memory maps are densest, half of the blocks of registers are on any board.
+#[test]
+fn half_of_the_blocks_do_not_make_a_board() {
+    let on_it = [0x4000_c000, 0x4000_8000, 0x4003_0000, 0x4003_1000, 0x4003_8000];
+    let others = [0x4001_e000, 0x4001_f000, 0x4000_a000, 0x4000_b000];
+    let case = |registers: &[u32]| {
+        // movw r0, #1
+        let image = unnamed(0, &[0x40, 0xf2, 0x01, 0x00], registers, 0, 0x2000_1000);
+        Case::new(&image.build())
+    };
+    assert_eq!(case(&on_it).board(&[]).0, "lm3s6965evb");
+    let ran = case(&[&on_it[..], &others].concat()).run(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("its code uses peripherals at"), "{}", ran.stderr);
+}
+
+/// Where no board has memory, too, what is known is stated.
+#[test]
+fn a_program_in_no_boards_flash_is_refused_with_what_is_known() {
+    let case = Case::new(&unnamed(0x1004_0000, &[], &[], 0, 0x1000_8000).build());
+    let ran = case.run(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);
+    let way_on = "--board cortex-m0plus --memory flash=";
+    for words in ["programmed to 0x10040000", "first stack at 0x10008000", way_on, "--new"] {
+        assert!(ran.stderr.contains(words), "no {words:?} in {}", ran.stderr);
+    }
+    // The way on, as it is shown; without the core it is asked for.
+    let memory = "flash=0x10040000:64K,ram=0x10000000:64K";
+    let (board, _) = case.board(&["--board", "cortex-m0plus", "--memory", memory]);
+    assert_eq!(board, "cortex-m0plus");
+    let ran = case.run(&["--memory", memory]);
+    assert_eq!(ran.code, 64, "{}", ran.stdout);
+    assert!(ran.stderr.contains("no core fits") && ran.stderr.contains("--board cortex-m4f"));
+}
+
 /// Code that reaches its ports by a table has their addresses in data.
 #[test]
 fn ports_in_tables_show_the_family() {

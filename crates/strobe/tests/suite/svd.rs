@@ -46,6 +46,43 @@ fn a_chip_that_is_named_is_not_advised_against() {
     assert!(!text.contains("--board"), "{text}");
 }
 
+/// A flag of a clock that nobody switched on, or of a device that is not there, until a count runs
+/// out: the firmware goes another way then than on the chip.
+#[test]
+fn a_register_that_was_waited_for_in_vain_is_named_when_the_firmware_went_on() {
+    // ldr r0, =BLOCK; ldr r2, =20000
+    // back: ldr r1, [r0, #0x24]; lsls r3, r1, #30; bmi on; subs r2, #1; bne back
+    // on: str r2, [r0, #0x18]; ldr r2, =20000; less: subs r2, #1; bne less; b .
+    let code = [
+        load(0, 0),
+        load(2, 1),
+        0x6a41,
+        0x078b,
+        0xd401,
+        0x3a01,
+        0xd1fa,
+        0x6182,
+        load(2, 1),
+        0x3a01,
+        0xd1fd,
+        0xe7fe,
+        0x4770,
+    ];
+    let functions = [("main", 0, 24), ("other", 24, 2)];
+    let words = |block: u32, turns: u32| {
+        let elf = waits::at(0x0800_0000, &code, &functions, &[block, turns]);
+        let measurement = waits::run(&elf, &["--board", "stm32f070cb", "--until", "400000c"]);
+        warnings(&measurement).concat()
+    };
+    let flag = words(0x4002_1000, 20_000);
+    let named = ["in vain and went on: ", "read RCC at 0x40021024 20,000 times"];
+    assert!(named.iter().all(|words| flag.contains(words)), "{flag}");
+    let absent = words(0x4000_7400, 20_000);
+    assert!(absent.contains("0x40007424 20,000 times"), "{absent}");
+    let few = words(0x4002_1000, 200);
+    assert!(!few.contains("in vain"), "{few}");
+}
+
 #[test]
 fn what_the_user_says_of_the_chip_holds() {
     let (code, ran) = run(&[

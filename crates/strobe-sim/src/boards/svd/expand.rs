@@ -6,8 +6,8 @@ use roxmltree::Node;
 use super::SvdError;
 use super::xml::{clipped, error, number, required, text};
 
-/// Elements that one array may have.
-const MOST: u64 = 4096;
+/// Elements that one array may have: words of a peripheral's own RAM are registers in some files.
+const MOST: u64 = 16_384;
 
 /// The names and offsets that an element stands for: itself, or those of an array.
 pub(super) fn instances(node: Node) -> Result<Vec<(String, u32)>, SvdError> {

@@ -84,7 +84,7 @@ fn what_is_wrong_is_reported_with_its_place() {
         ("0x40023800", "0xffffffff", "outside the address space"),
         ("derivedFrom=\"SPI1\"", "derivedFrom=\"SPI9\"", "`SPI9`, which is not there"),
         ("derivedFrom=\"SPI1\"", "derivedFrom=\"SPI2\"", "derives from itself"),
-        ("<dim>2</dim>", "<dim>4097</dim>", "an array of 4097"),
+        ("<dim>2</dim>", "<dim>16385</dim>", "an array of 16385"),
         ("<dimIndex>A-C</dimIndex>", "<dimIndex>0-4294967295</dimIndex>", "number of entries"),
         ("[17:17]", "[4294967295:0]", "the bits of `HSERDY`"),
         ("</device>", "</devices>", "expected 'device' tag"),
@@ -98,6 +98,17 @@ fn what_is_wrong_is_reported_with_its_place() {
     }
     assert!(Svd::parse("").is_err());
     assert!(Svd::parse("<svd/>").unwrap_err().to_string().contains("expected <device>"));
+}
+
+/// As of the 22 KiB of coefficients of a sampling rate converter (RA6M1).
+#[test]
+fn words_of_a_peripherals_ram_are_registers() {
+    let text = "<device><name>X</name><peripherals><peripheral><name>RAM</name>\
+                <baseAddress>0x40048000</baseAddress><registers><register><dim>5552</dim>\
+                <dimIncrement>4</dimIncrement><dimIndex>0-5551</dimIndex><name>F[%s]</name>\
+                <addressOffset>0</addressOffset></register></registers></peripheral></peripherals>\
+                </device>";
+    assert_eq!(Svd::parse(text).unwrap().peripherals()[0].size, 5552 * 4);
 }
 
 /// Small files that ask for a lot.

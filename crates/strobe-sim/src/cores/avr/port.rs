@@ -88,11 +88,10 @@ impl CarefulPort<'_> {
 
     fn beyond(&mut self) {
         let end = self.bus.ram.base - DATA + self.bus.ram.data.len() as u32;
-        self.bus.warnings.add("beyond-ram", format!(
-            "the instruction at {:#07x} reached behind the end of RAM ({end:#06x} and above): that \
-             reads as zero and keeps \
-             nothing",
-            self.pc
+        let pc = self.pc;
+        self.bus.warnings.add_once("beyond-ram", || format!(
+            "the code reached behind the end of RAM ({end:#06x} and above), first at {pc:#07x}: \
+             that reads as zero and keeps nothing"
         ));
     }
 }

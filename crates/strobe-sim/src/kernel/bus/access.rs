@@ -16,6 +16,12 @@ use crate::kernel::unmodelled::Poll;
 /// registers, not faults.
 const PERIPHERALS: Range<u32> = 0x4000_0000..0x6000_0000;
 
+/// Registers of which it is remembered that they were waited for in vain.
+const MOST_GIVEN_UP: usize = 16;
+
+/// Behind the code region of the same map.
+const CODE_END: u32 = 0x2000_0000;
+
 /// The address behind alias windows (alias base, size, target base).
 pub(crate) fn unalias(aliases: &[(u32, u32, u32)], address: u32) -> u32 {
     let window = aliases.iter().find(|&&(base, size, _)| address.wrapping_sub(base) < size);
@@ -53,6 +59,21 @@ impl Bus {
         let end = BusFault { address: address.wrapping_add(room as u32) };
         memory.data.get_mut(at..at + bytes.len()).ok_or(end)?.copy_from_slice(bytes);
         Ok(())
+    }
+
+    /// Puts bytes into registers without a model, as a programmer writes option bytes and the like:
+    /// the registers hold them at reset. Whether one peripheral has them all, where code may be.
+    pub fn program(&mut self, address: u32, bytes: &[u8]) -> bool {
+        let beyond = bytes.len().checked_sub(1).and_then(|n| u32::try_from(n).ok());
+        let Some(last) = beyond.and_then(|beyond| address.checked_add(beyond)) else {
+            return false;
+        };
+        let owner = self.device_at(address);
+        if last >= CODE_END || owner.is_none() || owner != self.device_at(last) {
+            return false;
+        }
+        self.unmodelled.program(address, bytes);
+        true
     }
 
     /// Reads memory without side effects; devices do not answer.
@@ -164,10 +185,37 @@ impl Bus {
     /// A modelled register was read: perhaps not for the first time.
     fn note_read(&mut self, address: u32, value: u32) {
         if self.awaited.0 != address {
+            self.leave_awaited();
             self.awaited = (address, Poll::default());
         }
         let changed = self.unmodelled.changed();
+        let poll = self.awaited.1;
+        if poll.reads > 0 && poll.value != value {
+            self.given_up.remove(&address);
+        } else if poll.since < changed {
+            self.leave_awaited();
+        }
         self.awaited.1.note(self.pc, value, self.now, changed);
+    }
+
+    /// The firmware did something else than read the same register: if it had waited for long, that
+    /// came to nothing.
+    fn leave_awaited(&mut self) {
+        let (address, poll) = self.awaited;
+        if poll.is_long() && self.given_up.len() < MOST_GIVEN_UP {
+            self.given_up.insert(address, poll);
+        }
+    }
+
+    /// Registers, modelled or not, that firmware did nothing but read for long, without a change,
+    /// before it went on; the run ends at the cycle `end`.
+    pub fn given_up(&self, end: u64) -> impl Iterator<Item = (u32, Poll)> + '_ {
+        let (address, poll) = self.awaited;
+        let is_over = self.awaited(end).is_none();
+        let last = (is_over && poll.is_long()).then_some((address, poll));
+        let earlier = self.given_up.iter().map(|(&address, &poll)| (address, poll));
+        let others = earlier.filter(move |(at, _)| *at != address || is_over && last.is_none());
+        last.into_iter().chain(others).chain(self.unmodelled.given_up(end))
     }
 
     /// The modelled register that firmware has done nothing but read at the end of a run, at the

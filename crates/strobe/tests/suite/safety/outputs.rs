@@ -102,6 +102,33 @@ fn no_output_is_an_input() {
     }
 }
 
+/// A shell opens the file for that, and no argument names it.
+#[test]
+fn standard_output_is_no_input() {
+    let folder = everything();
+    let calls: [(&[&str], &str); 5] = [
+        (&["report", "q.strobe"], "q.strobe"),
+        (&["run", "fw.elf", "--board", "board.toml"], "board.toml"),
+        (&["pins", "x.vcd"], "x.vcd"),
+        (&["export", "x.measurement", "--to", "collapsed", "-o", "/dev/stdout"], "x.measurement"),
+        (&["cycles", "fw.elf", "test_loop"], SOURCE),
+    ];
+    for (arguments, file) in calls {
+        let before = folder.read(file);
+        let onto = std::fs::OpenOptions::new().append(true).open(folder.path(file)).expect("ours");
+        let ran = folder.command(arguments).stdout(onto).output().expect("it runs");
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(64), "{arguments:?}: {stderr}");
+        assert!(stderr.contains("standard output"), "{arguments:?}: {stderr}");
+        assert_eq!(folder.read(file), before, "{arguments:?} destroyed {file}");
+    }
+    folder.write("log", b"of before\n");
+    let log = std::fs::OpenOptions::new().append(true).open(folder.path("log")).expect("ours");
+    let ran = folder.command(&["size", "fw.elf", "-o", "/dev/stdout"]).stdout(log).output();
+    assert!(ran.expect("it runs").status.success());
+    assert!(folder.read("log").starts_with(b"of before\n"));
+}
+
 /// In GitHub Actions a file is written that no argument names.
 #[test]
 fn the_summary_of_a_step_is_no_input() {

@@ -1,7 +1,7 @@
-//! What an AVR's program begins with: a table of jumps, one for each vector of the part, and
-//! start-up code that sets the stack pointer to the end of its RAM. Where a file names no part, as
-//! Intel HEX does not, these two are all that it shows of it. Encodings: the AVR instruction set
-//! manual (DS40002198).
+//! What an AVR's program begins with, at address 0 or in its boot section: a table of jumps, one
+//! for each vector of the part, and start-up code that sets the stack pointer to the end of its
+//! RAM. Where a file names no part, as Intel HEX does not, these two are all that it shows of it.
+//! Encodings: the AVR instruction set manual (DS40002198).
 
 use strobe_symbols::Firmware;
 
@@ -25,14 +25,21 @@ pub(super) struct Table {
     pub bytes: u32,
 }
 
-/// The table at address 0.
+/// Where the program begins: at address 0, or in the boot section if nothing is below.
+fn start(firmware: &Firmware) -> Option<u32> {
+    let loaded = firmware.segments().iter().filter(|segment| !segment.data().is_empty());
+    loaded.map(|segment| segment.load_address.0).min().filter(|start| *start < DATA)
+}
+
+/// The table that the program begins with.
 pub(super) fn table(firmware: &Firmware) -> Option<Table> {
+    let start = start(firmware)?;
     let is_short = |at: u32| firmware.half_at(at).is_some_and(|word| word & 0xf000 == 0xc000);
     let is_long = |at: u32| firmware.half_at(at).is_some_and(|word| word & 0xfe0e == 0x940c);
     let count = |bytes: u32, is_jump: &dyn Fn(u32) -> bool| {
-        (0..MOST_VECTORS).take_while(|n| is_jump(u32::from(*n) * bytes)).count() as u16
+        (0..MOST_VECTORS).take_while(|n| is_jump(start + u32::from(*n) * bytes)).count() as u16
     };
-    let (bytes, vectors) = match is_short(0) {
+    let (bytes, vectors) = match is_short(start) {
         true => (2, count(2, &is_short)),
         false => (4, count(4, &is_long)),
     };
@@ -41,7 +48,7 @@ pub(super) fn table(firmware: &Firmware) -> Option<Table> {
 
 /// Where start-up code puts the stack, in the data space.
 pub(super) fn stack(firmware: &Firmware) -> Option<u32> {
-    let mut at = jump(firmware, 0)?;
+    let mut at = jump(firmware, start(firmware)?)?;
     let mut registers = [None; 16];
     let mut pointer = [None; 2];
     for _ in 0..MOST_BEFORE_STACK {
@@ -90,9 +97,13 @@ mod tests {
     use strobe_synth::ElfBuilder;
 
     fn firmware(words: &[u16]) -> Firmware {
+        firmware_at(0, words)
+    }
+
+    fn firmware_at(start: u32, words: &[u16]) -> Firmware {
         let mut elf = ElfBuilder::new();
         elf.machine = 83;
-        elf.code(0, &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>());
+        elf.code(start, &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>());
         Firmware::parse(elf.build()).expect("a sound file")
     }
 
@@ -109,6 +120,20 @@ mod tests {
         let long = [[0x940c, 52].repeat(26), START.to_vec()].concat();
         let long = firmware(&long);
         assert_eq!(table(&long), Some(Table { vectors: 26, bytes: 4 }));
+        assert_eq!(stack(&long), Some(0x80_025f));
+    }
+
+    /// A bootloader has its vectors and its start-up code in the boot section.
+    #[test]
+    fn a_table_in_the_boot_section_counts() {
+        // rjmp .+36, then rjmp .-2 each: 19 vectors, as an ATmega8 has.
+        let short = firmware_at(0x1c00, &[&[0xc012][..], &[0xcfff; 18], &START].concat());
+        assert_eq!(table(&short), Some(Table { vectors: 19, bytes: 2 }));
+        assert_eq!(stack(&short), Some(0x80_025f));
+        // jmp 0x7000 + 43 * 4
+        let long = [[0x940c, (0x7000 + 43 * 4) / 2].repeat(43), START.to_vec()].concat();
+        let long = firmware_at(0x7000, &long);
+        assert_eq!(table(&long), Some(Table { vectors: 43, bytes: 4 }));
         assert_eq!(stack(&long), Some(0x80_025f));
     }
 
