@@ -286,7 +286,7 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
     let known = [
         "add", "addw", "sub", "subw", "rsb", "mov", "movw", "movt", "mvn", "and", "bic", "orr",
         "eor", "lsl", "lsr", "asr", "ubfx", "sbfx", "uxtb", "uxth", "sxtb", "sxth", "sbc", "adc",
-        "mr", "clz", "rbit", "rev", "rev16",
+        "mr", "clz", "rbit", "rev", "rev16", "uxtab", "uxtah", "sxtab", "sxtah",
     ];
     if !(multiplies || known.contains(&plain))
         || first == "sp"
@@ -357,6 +357,7 @@ mod tests {
             assert!(arm(mnemonic, operands).narrows(&"r3".to_owned()), "{mnemonic}");
         }
         assert!(!arm("uxtb", "r3, r2").narrows(&"r3".to_owned()));
+        assert_eq!(arm("uxtab", "r3, r3, r2").reads, ["r3", "r2"]);
         assert!(!arm("and.w", "r3, r3, #0x10").extends);
         // In an IT block.
         let reset = arm("movmi", "r2, #0");
@@ -370,6 +371,18 @@ mod tests {
         // Room for a frame is no access to a device.
         let room = of(Machine::Avr, "out", "0x3e, r29").expect("it is known");
         assert!(room.stores.is_none() && room.load.is_none());
-        assert_eq!(of(Machine::Avr, "out", "0x05, r29"), None);
+    }
+
+    #[test]
+    fn an_avr_stores_to_ports_and_copies_bits() {
+        let avr = |mnemonic, operands| of(Machine::Avr, mnemonic, operands).expect("it is known");
+        let port = avr("out", "0x05, r29").stores.expect("it stores");
+        assert_eq!(port.to, Load::At(0x80_0025));
+        let cleared = avr("eor", "r25, r25");
+        assert!(cleared.constant == Some(0) && cleared.reads.is_empty());
+        assert_eq!(avr("bst", "r25, 2").writes, ["T"]);
+        assert_eq!(avr("bld", "r24, 0").reads, ["r24", "T"]);
+        // Where it goes, the pointer decides.
+        assert_eq!(avr("std", "Y+1, r1").reads, ["r28", "r29", "r1"]);
     }
 }
