@@ -174,15 +174,17 @@ fn arm_named(name: &str, instruction: &Instruction, all: &[String]) -> Option<Ef
         "nop" | "isb" | "dsb" | "dmb" | "wfe" | "wfi" | "sev" | "yield" | "clrex" => {
             return nothing();
         }
-        // Of BLX the register, if it is known where that leads.
-        "bl" | "blx" => {
-            let calls = instruction.target.as_ref().map(|target| target.address & !1)?;
-            let writes = ["r0", "r1", "r2", "r3", "r12", "ip", "lr"].map(str::to_owned).to_vec();
-            let reads = if name == "blx" { registers(0) } else { Vec::new() };
-            return Some(Effect { calls: Some(calls), reads, writes, ..Effect::default() });
-        }
         "bx" if all.first().is_some_and(|to| to == "lr") => {
             return Some(Effect { returns: true, ..Effect::default() });
+        }
+        // Of BLX and BX the register, if it is known where that leads. What BX jumps on to returns
+        // for this function.
+        "bl" | "blx" | "bx" => {
+            let calls = instruction.target.as_ref().map(|target| target.address & !1)?;
+            let writes = ["r0", "r1", "r2", "r3", "r12", "ip", "lr"].map(str::to_owned).to_vec();
+            let reads = if name == "bl" { Vec::new() } else { registers(0) };
+            let out = Effect { reads, writes, returns: name == "bx", ..Effect::default() };
+            return Some(Effect { calls: Some(calls), ..out });
         }
         "push" => return nothing(),
         // A NOP of ARMv6-M.
@@ -366,8 +368,12 @@ mod tests {
 
     #[test]
     fn a_call_by_a_pointer_is_known_where_it_leads() {
-        assert_eq!(of(Machine::Arm, "blx", "r3"), None);
-        assert_eq!(of(Machine::Avr, "icall", ""), None);
+        for name in ["blx", "bx"] {
+            assert_eq!(of(Machine::Arm, name, "r3"), None);
+        }
+        for name in ["icall", "ijmp"] {
+            assert_eq!(of(Machine::Avr, name, ""), None);
+        }
         // Room for a frame is no access to a device.
         let room = of(Machine::Avr, "out", "0x3e, r29").expect("it is known");
         assert!(room.stores.is_none() && room.load.is_none());

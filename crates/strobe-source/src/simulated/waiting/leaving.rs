@@ -217,6 +217,11 @@ fn is_used_by_callers(program: &Program<'_>, start: u32, register: &str, depth: 
     sites.any(|site| {
         let Some(code) = function_around(program, site) else { return false };
         let Ok(at) = code.binary_search_by_key(&site, |one| one.address) else { return false };
+        if effect(&code[at], program.machine()).is_some_and(|one| one.returns) {
+            // A jump: it returns to whoever has called this one.
+            let around = code.first().map_or(site, |first| first.address);
+            return depth > 0 && is_used_by_callers(program, around, register, depth - 1);
+        }
         let flow = Flow::of(&code, program.machine());
         let behind = flow.next(at).to_vec();
         is_used(program, &Function { code: &code, flow: &flow }, behind, register, depth)

@@ -55,10 +55,11 @@ pub(super) fn effect(instruction: &Instruction, all: &[String]) -> Option<Effect
             calls.map(|at| Effect { calls: Some(at), writes: of_callees(), ..out })
         }
         // If it is known where the pointer leads.
-        "icall" | "eicall" => {
+        "icall" | "eicall" | "ijmp" | "eijmp" => {
             let calls = instruction.target.as_ref().map(|target| target.address);
+            let (returns, writes) = (name.ends_with("jmp"), of_callees());
             let reads = pointer("Z")?.map(str::to_owned).to_vec();
-            calls.map(|at| Effect { calls: Some(at), writes: of_callees(), reads, ..out })
+            calls.map(|at| Effect { calls: Some(at), writes, reads, returns, ..out })
         }
         _ if name.starts_with("br") && name != "break" => Some(out),
         "cp" | "cpc" | "cpi" | "tst" | "sbrs" | "sbrc" | "cpse" => {
