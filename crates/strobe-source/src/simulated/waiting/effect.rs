@@ -194,7 +194,8 @@ fn arm_named(name: &str, instruction: &Instruction, all: &[String]) -> Option<Ef
             return nothing();
         }
         "ldr" if all.len() == 3 && all[1] == "[sp]" => {
-            return Some(Effect { writes: vec![all[0].clone()], ..Effect::default() });
+            let returns = all[0] == "pc";
+            return Some(Effect { writes: vec![all[0].clone()], returns, ..Effect::default() });
         }
         "str" if all.get(1).is_some_and(|to| to.starts_with("[sp") && to.ends_with("]!")) => {
             return nothing();

@@ -1,8 +1,8 @@
 //! Whether what a loop has left in registers and slots is used behind it: in the function, in what
 //! that calls, and where it returns to.
 //!
-//! A loop that waits leaves nothing but the time that it took, and what it has read last. Quotients,
-//! positions and sums are used by somebody, or compilers would not have kept them.
+//! A loop that waits leaves nothing but the time that it took, and what it has read last.
+//! Quotients, positions and sums are used by somebody, or compilers would not have kept them.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use super::reader::DEPTH;
 
 /// Instructions of a function that are looked at, and its callers.
 const MOST: usize = 1024;
-const MOST_CALLERS: usize = 32;
+const MOST_CALLERS: usize = 8;
 
 /// A function's instructions.
 struct Function<'a> {
@@ -120,12 +120,15 @@ impl Turn<'_> {
     }
 }
 
-/// Whether a function may return something in a register.
+/// Whether a function may return something in a register, up to eight bytes (AAPCS 5.4; avr-gcc's
+/// ABI).
 fn is_result(register: &str, machine: Machine) -> bool {
-    match machine {
-        Machine::Avr => matches!(register, "r22" | "r23" | "r24" | "r25"),
-        _ => matches!(register, "r0" | "r1"),
-    }
+    let number: Option<u32> = register.strip_prefix('r').and_then(|n| n.parse().ok());
+    let results = match machine {
+        Machine::Avr => 18..26,
+        _ => 0..2,
+    };
+    number.is_some_and(|n| results.contains(&n))
 }
 
 /// Whether a register is used on a way from these instructions before it is written.
