@@ -11,6 +11,7 @@ mod constants;
 mod deciding;
 mod effect;
 mod flow;
+mod leaving;
 mod places;
 mod program;
 mod reader;

@@ -67,4 +67,5 @@ mod version;
 mod waits;
 mod waits_in_turns;
 mod waits_that_count;
+mod waits_that_leave_nothing;
 mod why;

@@ -147,6 +147,31 @@ fn a_call_by_a_pointer_is_one_of_what_it_has_always_called() {
 }
 
 #[test]
+fn a_function_may_jump_on_by_a_pointer() {
+    let with = |reads: u16| {
+        let code = [
+            0xf000,
+            0xf803,
+            0x2832,
+            0xd1fb,
+            0xe7fe, // back: bl look; cmp r0, #50; bne back; b .
+            load(3, 0),
+            0x4718, // look: ldr r3, =other; bx r3
+            load(1, 1),
+            reads,
+            0x4770, // other: ldr r1, =ticks; ldr r0, [r1] or str r0, [r1]; bx lr
+        ];
+        let functions = [("main", 0, 10), ("other", 14, 6), ("look", 10, 4)];
+        let other = 0xc0 + 14 + 1;
+        waits(&run(&with_functions(&code, &functions, &[other, 0x2000_0010]), &BOARD))
+    };
+    let found = with(0x6808);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "variable ticks");
+    assert_eq!(with(0x6008), []);
+}
+
+#[test]
 fn an_avr_calls_by_a_pointer() {
     let code: [u16; 9] = [
         0xe0e6, 0xe0f0, // ldi r30, 6; ldi r31, 0: look

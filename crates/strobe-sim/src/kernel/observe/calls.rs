@@ -34,7 +34,8 @@ pub struct CallTree {
     nodes: Vec<Node>,
     function_at: AddressTable<u32>,
     entries: Vec<u32>,
-    /// Call instructions, each with what it has always called, if that is one place.
+    /// Call instructions and jumps by a pointer to another function, each with where it has always
+    /// led, if that is one place.
     pub sites: BTreeMap<u32, Option<u32>>,
     /// By `nodes::hop`; looking a callee up by its address and among its siblings takes longer.
     hops: Box<[Hop]>,

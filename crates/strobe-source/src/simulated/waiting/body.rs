@@ -9,6 +9,11 @@
 //! loop: what a timer has gone on since the last turn, added up ([`super::deciding`]). A counter
 //! that ends the loop may begin anew: so many readings in a row. The loops within a turn must wait,
 //! too.
+//!
+//! What is stored in the same place in every turn, as the key of a watchdog, a byte that is sent to
+//! get another one, changes nothing more: such a loop waits if what ends it comes from outside.
+//! Where nothing outside ends it, nothing of what it has computed or read may be used behind it
+//! ([`super::leaving`]).
 
 mod conditions;
 mod inner;
@@ -49,7 +54,12 @@ pub(super) struct Waits {
     pub calls: BTreeMap<u32, BTreeSet<u32>>,
     /// It counts, too: towards its end, or its turns.
     pub counts: bool,
+    /// What each turn stores, it and what it calls.
+    pub stores: BTreeSet<Same>,
 }
+
+/// A place by its name, and what every turn stores there.
+pub(super) type Same = (String, Vec<u32>);
 
 /// What a loop of the function of these instructions waits for, if it does nothing else. A turn is
 /// one from wherever it is looked at: a counter that is stored first was loaded before.
@@ -68,9 +78,20 @@ fn waits_in(program: &Program<'_>, code: &[Instruction], flow: &Flow, of: &Loop)
     let deciding = Deciding::of(&turn);
     let counters = turn.counters(&deciding)?;
     let mut out = turn.idles(&deciding, &counters)?;
-    let ends = |&register: &&String| deciding.reads(&turn, register);
-    if counters.iter().filter(ends).any(|register| turn.is_shared(code, register)) {
+    let is_shared = |register: &String| {
+        // What does not end it may go on as it is when it is entered anew.
+        turn.is_shared(code, register, !deciding.reads(&turn, register))
+    };
+    if counters.iter().any(is_shared) {
         // Some of the turns of the loop around it, which do more.
+        return None;
+    }
+    let is_outside = deciding.is_outside(&turn);
+    if out.stores.len() > 1 || !out.stores.is_empty() && !is_outside {
+        return None;
+    }
+    let is_delay = out.sources.is_empty() && turn.steps_by_one();
+    if !is_outside && !is_delay && turn.leaves_anything() {
         return None;
     }
     out.counts = !counters.is_empty() || turn.counts_in_memory();
@@ -96,7 +117,7 @@ fn waits_in(program: &Program<'_>, code: &[Instruction], flow: &Flow, of: &Loop)
 pub(super) struct Turn<'a> {
     pub(super) program: &'a Program<'a>,
     /// The function's instructions.
-    code: &'a [Instruction],
+    pub(super) code: &'a [Instruction],
     pub(super) flow: &'a Flow,
     pub(super) of: &'a Loop,
     pub(super) body: Vec<&'a Instruction>,
@@ -105,6 +126,8 @@ pub(super) struct Turn<'a> {
     pub(super) places: Vec<Option<Place>>,
     /// The slots and variables that it stores to.
     pub(super) stored: BTreeSet<String>,
+    /// Instructions that store the same in every turn, elsewhere than on the stack.
+    pub(super) same: BTreeMap<usize, Same>,
     /// Something goes in steps that were set before the loop.
     paced: bool,
 }
@@ -148,16 +171,27 @@ impl<'a> Turn<'a> {
         let places: Vec<Option<Place>> = (effects.iter().zip(&known))
             .map(|(one, known)| Some(place(&access(one)?, known, frame)))
             .collect();
-        let mut stored = BTreeSet::new();
-        for to in effects.iter().zip(&places).filter(|(one, _)| one.stores.is_some()) {
-            match to.1 {
-                Some(Place::Slot(_)) => {}
-                Some(Place::Fixed(at)) if program.firmware.data_symbol_at(*at).is_some() => {}
-                _ => return None,
+        let (mut stored, mut same) = (BTreeSet::new(), BTreeMap::new());
+        for (at, one) in effects.iter().enumerate() {
+            let (Some(store), Some(to)) = (&one.stores, &places[at]) else { continue };
+            let always = !one.maybe && of.always_passes(flow, of.turn[at]);
+            let values = known[at].values(&store.registers, machine).filter(|_| always);
+            match (to, values) {
+                (Place::Slot(_), _) => stored.extend(to.key()),
+                (Place::Frame, _) => return None,
+                (_, Some(values)) => {
+                    // A place that the instructions do not show is another one for each of them.
+                    let name = to.key().unwrap_or_else(|| format!("{:#x}", body[at].address));
+                    same.insert(at, (name, values));
+                }
+                (Place::Fixed(variable), None) => {
+                    program.firmware.data_symbol_at(*variable)?;
+                    stored.extend(to.key());
+                }
+                (Place::Unknown, None) => return None,
             }
-            stored.extend(to.1.as_ref().and_then(Place::key));
         }
-        Some(Turn { program, code, flow, of, body, effects, places, stored, paced })
+        Some(Turn { program, code, flow, of, body, effects, places, stored, same, paced })
     }
 
     /// What is looked at in a turn that does nothing else.
@@ -177,7 +211,8 @@ impl<'a> Turn<'a> {
 
     /// Whether an instruction stores to a variable.
     fn is_variable(&self, at: usize) -> bool {
-        self.effects[at].stores.is_some() && matches!(self.places[at], Some(Place::Fixed(_)))
+        let stores = self.effects[at].stores.is_some() && !self.same.contains_key(&at);
+        stores && matches!(self.places[at], Some(Place::Fixed(_)))
     }
 
     /// Whether each turn executes an instruction.
@@ -185,15 +220,16 @@ impl<'a> Turn<'a> {
         !self.effects[at].maybe && self.of.always_passes(self.flow, self.of.turn[at])
     }
 
-    /// Whether the loop around this one counts on in a register before it enters this one anew.
-    fn is_shared(&self, code: &[Instruction], register: &String) -> bool {
+    /// Whether the loop around this one counts on in a register before it enters this one anew, or,
+    /// if `counted`, leaves it as it is.
+    fn is_shared(&self, code: &[Instruction], register: &String, counted: bool) -> bool {
         let machine = self.program.machine();
         let inside = |at: &usize| self.of.turn.contains(at);
         // Of those outside and whether the register was stepped on the way there.
         let mut seen = BTreeSet::new();
-        let mut open: Vec<(usize, bool)> = self.of.turn.iter().map(|&at| (at, false)).collect();
+        let mut open: Vec<(usize, bool)> = self.of.turn.iter().map(|&at| (at, counted)).collect();
         while let Some((at, stepped)) = open.pop() {
-            if stepped && self.flow.next(at).iter().any(inside) {
+            if stepped && !inside(&at) && self.flow.next(at).iter().any(inside) {
                 return true;
             }
             for &to in self.flow.next(at).iter().filter(|&to| !inside(to)) {
@@ -261,14 +297,14 @@ impl<'a> Turn<'a> {
                 let ends = decides(register) || deciding.has(at);
                 let counts = steps && (self.always(at) || ends);
                 let goes_on = counts || one.narrows(register) || resets(at, one);
-                reloads[at] || goes_on || deciding.sums(at) || keeps(register)
+                reloads[at] || goes_on || deciding.sums(self, at) || keeps(register)
             };
             if !writers.clone().all(counts) {
                 return None;
             }
             // Of a pair the first register stands for both.
             let is_first = |one: &Effect| one.steps && one.writes.first() == Some(register);
-            let sums = |at: usize, one: &Effect| deciding.sums(at) || resets(at, one);
+            let sums = |at: usize, one: &Effect| deciding.sums(self, at) || resets(at, one);
             if writers.any(|(at, one)| is_first(one) || sums(at, one) && !reloads[at]) {
                 out.insert(register.clone());
             }

@@ -67,6 +67,12 @@ impl Constants {
         }
     }
 
+    /// What is in registers, if that is known. R1 is zero in an AVR's compiled code.
+    pub(super) fn values(&self, registers: &[String], machine: Machine) -> Option<Vec<u32>> {
+        let zero = |register: &String| (machine == Machine::Avr && register == "r1").then_some(0);
+        registers.iter().map(|one| self.0.get(one).copied().or_else(|| zero(one))).collect()
+    }
+
     /// What is the same on two ways.
     pub(super) fn both(mut self, other: Constants) -> Constants {
         self.0.retain(|register, value| other.0.get(register) == Some(value));

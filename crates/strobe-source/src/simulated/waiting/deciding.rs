@@ -4,7 +4,14 @@
 //! the next turn. Both are in what the way out depends on, and the last value is what was read. A
 //! sum that is a result decides nothing; what a division leaves is compared, but keeps no value
 //! that was read.
+//!
+//! Whatever else has a say in when the loop ends may be computed in any way, if something outside
+//! has a say as well and nothing of it is used behind the loop ([`super::leaving`]): bits that were
+//! read and are shifted into a register until all are set, or the last reading, with which the next
+//! one is compared. What was read and is compared with a counter is no such say: it is how far to
+//! count, as a division does.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use strobe_symbols::{Instruction, Machine};
@@ -23,6 +30,17 @@ pub(super) struct Deciding {
     keeps: bool,
     /// Those that multiply.
     multiplies: BTreeSet<usize>,
+    control: OnceCell<Control>,
+    /// What comes of the turns and is used behind the loop.
+    left: OnceCell<BTreeSet<String>>,
+}
+
+/// What has a say in when a loop ends, also by what a turn executes.
+struct Control {
+    /// Numbers in the turn.
+    parts: BTreeSet<usize>,
+    /// Something that was read is among it, and not only as a limit of what is counted.
+    is_outside: bool,
 }
 
 impl Deciding {
@@ -30,7 +48,8 @@ impl Deciding {
         let parts = turn.parts_of(turn.tests(|at| turn.goes_out(at)));
         let multiplies = parts.iter().copied().filter(|&at| turn.effects[at].multiplies).collect();
         let keeps = parts.iter().any(|&at| turn.keeps(at));
-        Deciding { parts, keeps, multiplies }
+        let (control, left) = (OnceCell::new(), OnceCell::new());
+        Deciding { parts, keeps, multiplies, control, left }
     }
 
     /// Whether an instruction is one of them.
@@ -45,8 +64,23 @@ impl Deciding {
 
     /// Whether what an instruction leaves to the next turn is a sum of what was read, or what was
     /// read last, and only decides whether the loop ends.
-    pub(super) fn sums(&self, at: usize) -> bool {
-        self.keeps && self.has(at) && self.multiplies.is_empty()
+    pub(super) fn sums(&self, turn: &Turn<'_>, at: usize) -> bool {
+        let left = || self.left.get_or_init(|| turn.left());
+        let decides =
+            |what: &String| self.parts.iter().any(|&part| turn.inputs(part).contains(what));
+        let adds_up = || self.keeps && self.has(at) && left().iter().all(decides);
+        let has_a_say = || self.control(turn).parts.contains(&at) && self.is_outside(turn);
+        self.multiplies.is_empty() && (adds_up() || has_a_say() && left().is_empty())
+    }
+
+    /// Whether something outside has a say in when the loop ends, and not only as a limit of what
+    /// the loop counts.
+    pub(super) fn is_outside(&self, turn: &Turn<'_>) -> bool {
+        self.control(turn).is_outside
+    }
+
+    fn control(&self, turn: &Turn<'_>) -> &Control {
+        self.control.get_or_init(|| turn.control())
     }
 }
 
@@ -96,7 +130,7 @@ impl Turn<'_> {
     }
 
     /// Whatever leads to these instructions, themselves included.
-    fn parts_of(&self, tests: Vec<usize>) -> BTreeSet<usize> {
+    pub(super) fn parts_of(&self, tests: Vec<usize>) -> BTreeSet<usize> {
         let (mut parts, mut open) = (BTreeSet::new(), tests);
         while let Some(at) = open.pop() {
             if parts.insert(at) {
@@ -107,16 +141,74 @@ impl Turn<'_> {
         parts
     }
 
+    /// Whether what an instruction does depends on what it did in a turn before.
+    pub(super) fn depends_on_itself(&self, at: usize) -> bool {
+        let inputs = self.inputs(at);
+        let by = inputs.iter().flat_map(|what| self.written_before(at, what).by).collect();
+        self.parts_of(by).contains(&at)
+    }
+
     /// Whether what is read has to do with where the flow goes on, or what a condition lets happen.
     pub(super) fn reads_decide(&self) -> bool {
         let chooses =
             |at: usize| self.effects[at].in_block || self.flow.next(self.of.turn[at]).len() > 1;
-        let reads = |&at: &usize| {
-            let one = &self.effects[at];
-            let is_inside = self.places[at].as_ref().is_some_and(|place| place.is_in_frame());
-            one.calls.is_some() || one.load.is_some() && self.slot(at).is_none() && !is_inside
+        self.parts_of(self.tests(chooses)).iter().any(|&at| self.looks(at))
+    }
+
+    /// Whether an instruction looks at something outside, itself or by a call.
+    fn looks(&self, at: usize) -> bool {
+        let one = &self.effects[at];
+        let is_inside = self.places[at].as_ref().is_some_and(|place| place.is_in_frame());
+        one.calls.is_some() || one.load.is_some() && self.slot(at).is_none() && !is_inside
+    }
+
+    fn control(&self) -> Control {
+        let mut tests: BTreeSet<usize> = self.tests(|at| self.goes_out(at)).into_iter().collect();
+        loop {
+            let parts = self.parts_of(tests.iter().copied().collect());
+            let before = tests.len();
+            tests.extend(parts.iter().flat_map(|&part| self.chosen_by(part)));
+            if tests.len() == before {
+                let looks = |test| self.parts_of(vec![test]).into_iter().any(|at| self.looks(at));
+                let is_outside = tests.iter().any(|&test| looks(test) && !self.is_limit(test));
+                return Control { parts, is_outside };
+            }
+        }
+    }
+
+    /// Where it is decided whether a turn executes an instruction.
+    fn chosen_by(&self, part: usize) -> Vec<usize> {
+        let (flow, number) = (self.flow, self.of.turn[part]);
+        let mut out = match self.effects[part].in_block {
+            true => self.tests(|at| at == part),
+            false => Vec::new(),
         };
-        self.parts_of(self.tests(chooses)).iter().any(reads)
+        if !self.of.always_passes(flow, number) {
+            let chooses = |at: usize| {
+                let from = self.of.turn[at];
+                let branches = flow.next(from).len() > 1 && !self.goes_out(at);
+                branches && self.of.leads_on(flow, from, number)
+            };
+            out.extend(self.tests(chooses));
+        }
+        out
+    }
+
+    /// Whether what a test compares is something that was read with something that goes on from
+    /// turn to turn.
+    fn is_limit(&self, test: usize) -> bool {
+        let (one, name) = (&self.effects[test], &self.body[test].mnemonic);
+        let compares = one.writes.is_empty() || name.starts_with("sub") || name.starts_with("sbc");
+        let [first, second] = one.reads.as_slice() else { return false };
+        let side = |register: &String| {
+            let parts = self.parts_of(self.written_before(test, register).by);
+            let goes_on = |&at: &usize| self.inputs(at).iter().any(|what| self.is_left(at, what));
+            let counts = self.is_left(test, register) || parts.iter().any(goes_on);
+            (parts.iter().any(|&at| self.looks(at)), counts)
+        };
+        let (first, second) = (side(first), side(second));
+        let is_of = |read: (bool, bool), counted: (bool, bool)| read.0 && !counted.0 && counted.1;
+        compares && (is_of(first, second) || is_of(second, first))
     }
 
     /// Whether the loop may be left behind an instruction.
@@ -154,6 +246,12 @@ impl Turn<'_> {
         self.written_before(at, what).carried
     }
 
+    /// Whether it may be as the turn before has left it.
+    fn is_left(&self, at: usize, what: &String) -> bool {
+        let Written { by, carried } = self.written_before(at, what);
+        carried && !by.is_empty()
+    }
+
     /// Whether a register is the same before an instruction in every turn.
     pub(super) fn is_constant(&self, at: usize, register: &String) -> bool {
         let Written { by, carried } = self.written_before(at, register);
@@ -169,11 +267,7 @@ impl Turn<'_> {
 
     /// Whether a function is given what the turn before has left.
     fn goes_on(&self, at: usize) -> bool {
-        let left = |what: &String| {
-            let Written { by, carried } = self.written_before(at, what);
-            carried && !by.is_empty()
-        };
-        self.effects[at].reads.iter().any(left)
+        self.effects[at].reads.iter().any(|what| self.is_left(at, what))
     }
 
     fn brings(&self, at: usize, depth: u32) -> bool {
@@ -191,8 +285,8 @@ impl Turn<'_> {
 }
 
 /// Instructions of an AVR that leave the flags alone, besides those that write nothing.
-const AVR_MOVES: [&str; 10] =
-    ["ldi", "mov", "movw", "in", "lds", "ld", "ldd", "swap", "call", "rcall"];
+const AVR_MOVES: [&str; 12] =
+    ["ldi", "mov", "movw", "in", "lds", "ld", "ldd", "swap", "bst", "bld", "call", "rcall"];
 
 /// Whether what an instruction computes or reads may decide a branch behind it, and whether what is
 /// before it may decide as well.

@@ -174,15 +174,17 @@ fn arm_named(name: &str, instruction: &Instruction, all: &[String]) -> Option<Ef
         "nop" | "isb" | "dsb" | "dmb" | "wfe" | "wfi" | "sev" | "yield" | "clrex" => {
             return nothing();
         }
-        // Of BLX the register, if it is known where that leads.
-        "bl" | "blx" => {
-            let calls = instruction.target.as_ref().map(|target| target.address & !1)?;
-            let writes = ["r0", "r1", "r2", "r3", "r12", "ip", "lr"].map(str::to_owned).to_vec();
-            let reads = if name == "blx" { registers(0) } else { Vec::new() };
-            return Some(Effect { calls: Some(calls), reads, writes, ..Effect::default() });
-        }
         "bx" if all.first().is_some_and(|to| to == "lr") => {
             return Some(Effect { returns: true, ..Effect::default() });
+        }
+        // Of BLX and BX the register, if it is known where that leads. What BX jumps on to returns
+        // for this function.
+        "bl" | "blx" | "bx" => {
+            let calls = instruction.target.as_ref().map(|target| target.address & !1)?;
+            let writes = ["r0", "r1", "r2", "r3", "r12", "ip", "lr"].map(str::to_owned).to_vec();
+            let reads = if name == "bl" { Vec::new() } else { registers(0) };
+            let out = Effect { reads, writes, returns: name == "bx", ..Effect::default() };
+            return Some(Effect { calls: Some(calls), ..out });
         }
         "push" => return nothing(),
         // A NOP of ARMv6-M.
@@ -192,7 +194,8 @@ fn arm_named(name: &str, instruction: &Instruction, all: &[String]) -> Option<Ef
             return nothing();
         }
         "ldr" if all.len() == 3 && all[1] == "[sp]" => {
-            return Some(Effect { writes: vec![all[0].clone()], ..Effect::default() });
+            let returns = all[0] == "pc";
+            return Some(Effect { writes: vec![all[0].clone()], returns, ..Effect::default() });
         }
         "str" if all.get(1).is_some_and(|to| to.starts_with("[sp") && to.ends_with("]!")) => {
             return nothing();
@@ -286,7 +289,7 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
     let known = [
         "add", "addw", "sub", "subw", "rsb", "mov", "movw", "movt", "mvn", "and", "bic", "orr",
         "eor", "lsl", "lsr", "asr", "ubfx", "sbfx", "uxtb", "uxth", "sxtb", "sxth", "sbc", "adc",
-        "mr", "clz", "rbit", "rev", "rev16",
+        "mr", "clz", "rbit", "rev", "rev16", "uxtab", "uxtah", "sxtab", "sxtah",
     ];
     if !(multiplies || known.contains(&plain))
         || first == "sp"
@@ -357,6 +360,7 @@ mod tests {
             assert!(arm(mnemonic, operands).narrows(&"r3".to_owned()), "{mnemonic}");
         }
         assert!(!arm("uxtb", "r3, r2").narrows(&"r3".to_owned()));
+        assert_eq!(arm("uxtab", "r3, r3, r2").reads, ["r3", "r2"]);
         assert!(!arm("and.w", "r3, r3, #0x10").extends);
         // In an IT block.
         let reset = arm("movmi", "r2, #0");
@@ -365,11 +369,27 @@ mod tests {
 
     #[test]
     fn a_call_by_a_pointer_is_known_where_it_leads() {
-        assert_eq!(of(Machine::Arm, "blx", "r3"), None);
-        assert_eq!(of(Machine::Avr, "icall", ""), None);
+        for name in ["blx", "bx"] {
+            assert_eq!(of(Machine::Arm, name, "r3"), None);
+        }
+        for name in ["icall", "ijmp"] {
+            assert_eq!(of(Machine::Avr, name, ""), None);
+        }
         // Room for a frame is no access to a device.
         let room = of(Machine::Avr, "out", "0x3e, r29").expect("it is known");
         assert!(room.stores.is_none() && room.load.is_none());
-        assert_eq!(of(Machine::Avr, "out", "0x05, r29"), None);
+    }
+
+    #[test]
+    fn an_avr_stores_to_ports_and_copies_bits() {
+        let avr = |mnemonic, operands| of(Machine::Avr, mnemonic, operands).expect("it is known");
+        let port = avr("out", "0x05, r29").stores.expect("it stores");
+        assert_eq!(port.to, Load::At(0x80_0025));
+        let cleared = avr("eor", "r25, r25");
+        assert!(cleared.constant == Some(0) && cleared.reads.is_empty());
+        assert_eq!(avr("bst", "r25, 2").writes, ["T"]);
+        assert_eq!(avr("bld", "r24, 0").reads, ["r24", "T"]);
+        // Where it goes, the pointer decides.
+        assert_eq!(avr("std", "Y+1, r1").reads, ["r28", "r29", "r1"]);
     }
 }

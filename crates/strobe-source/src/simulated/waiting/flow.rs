@@ -226,6 +226,22 @@ impl Loop {
         !self.entries.iter().any(|&entry| self.comes_round(flow, entry, |at| at == through))
     }
 
+    /// Whether a way leads from behind one instruction of it to another in the same turn.
+    pub(super) fn leads_on(&self, flow: &Flow, from: usize, to: usize) -> bool {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+        while let Some(at) = open.pop() {
+            for &next in flow.next[at].iter().filter(|next| self.turn.contains(next)) {
+                if next == to {
+                    return true;
+                }
+                if !self.entries.contains(&next) && seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        false
+    }
+
     /// Whether a way leads from behind this instruction of it to an entry without any of those
     /// that are `closed`.
     pub(super) fn comes_round(
@@ -367,6 +383,8 @@ mod tests {
         let found = &arm.loops()[0];
         let always: Vec<bool> = (0..5).map(|at| found.always_passes(&arm, at)).collect();
         assert_eq!(always, [true, true, false, true, true]);
+        // The way that leaves out the addition leads there in the next turn only.
+        assert!(found.leads_on(&arm, 1, 2) && !found.leads_on(&arm, 3, 2));
         // Behind the addition, only the subtraction is on each way round.
         assert!(
             !found.comes_round(&arm, 2, |at| at == 3) && found.comes_round(&arm, 3, |at| at == 2)

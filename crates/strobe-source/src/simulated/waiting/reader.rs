@@ -74,7 +74,8 @@ pub(super) fn arguments(program: &Program<'_>, at: u32, depth: u32) -> Option<BT
 }
 
 /// A function that does nothing but read, as one that returns the tick; its loads are sources. It
-/// may shift or divide what it has read, in loops that load nothing.
+/// may shift or divide what it has read, in loops that load nothing, and store the same in every
+/// call, as one that keeps a watchdog from biting.
 pub(super) fn reader(
     program: &Program<'_>,
     at: u32,
@@ -104,10 +105,23 @@ pub(super) fn reader(
                 return None;
             }
         }
-        let stores = one.stores.as_ref().map(|store| &store.to);
         let is_inside = |load: &Load| place(load, &constants, frame).is_in_frame();
-        if one.claims.is_some() || stores.is_some_and(|to| !is_inside(to)) {
+        if one.claims.is_some() {
             return None;
+        }
+        if let Some(store) = one.stores.as_ref().filter(|store| !is_inside(&store.to)) {
+            // The same in every call: what is not known may be an argument, and what is jumped over
+            // happens in some calls.
+            let jumps = |(before, one): (&Instruction, &Effect)| {
+                before.target.is_some() && one.calls.is_none()
+            };
+            if one.maybe || code[..number].iter().zip(&effects).any(jumps) {
+                return None;
+            }
+            let values = constants.values(&store.registers, machine)?;
+            let key = place(&store.to, &constants, frame).key();
+            let name = key.unwrap_or_else(|| format!("{:#x}", instruction.address));
+            out.stores.insert((name, values));
         }
         if let Some(load) = one.load.as_ref().filter(|load| !is_inside(load)) {
             out.sources.insert(constants.place(load));
@@ -134,7 +148,8 @@ fn reads_again(
         flow.loops().into_iter().filter(|one| !one.part && one.turn.contains(&jump)).peekable();
     let waits = |one: Loop| {
         let calls = one.turn.iter().any(|&at| effects[at].calls.is_some());
-        !calls && waits(program, code, flow, &one).is_some_and(|waits| !waits.counts)
+        let idles = |waits: Waits| !waits.counts && waits.stores.is_empty();
+        !calls && waits(program, code, flow, &one).is_some_and(idles)
     };
     around.peek().is_some() && around.all(waits)
 }

@@ -5,7 +5,7 @@ use super::stacks::Arrival;
 use super::{CallTree, now_of};
 use crate::kernel::bus::Bus;
 use crate::kernel::observe::heap::Entered;
-use crate::kernel::observe::{StackWindow, Transfer};
+use crate::kernel::observe::{StackWindow, Transfer, TransferKind};
 
 impl CallTree {
     pub(super) fn called(&mut self, t: &Transfer, return_address: u32, bus: &Bus) {
@@ -162,6 +162,9 @@ impl CallTree {
             self.chosen.jumped_on(jumped);
         }
         self.running.opened.jumped_on(self.running.frames.len(), jumped);
+        if t.kind == TransferKind::Indirect {
+            self.note(t.from, t.to);
+        }
         self.enter(parent, kind);
         if self.heap.is_some() {
             self.allocates(t, 0, bus);

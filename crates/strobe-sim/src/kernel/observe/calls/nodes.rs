@@ -177,10 +177,7 @@ impl CallTree {
 
     #[cold]
     fn find_callee(&mut self, node: u32, from: u32, to: u32) -> u32 {
-        let before = *self.sites.entry(from).or_insert(Some(to));
-        if before != Some(to) {
-            self.sites.insert(from, None);
-        }
+        self.note(from, to);
         let (kind, cut) = (self.kind_at(to), self.cut);
         let child = self.child(node, kind);
         // Each one that is cut is counted.
@@ -188,6 +185,14 @@ impl CallTree {
             self.hops[hop(node, from, to)] = Hop { node, from, to, child };
         }
         child
+    }
+
+    /// Notes where a call or a jump by a pointer has led.
+    pub(super) fn note(&mut self, from: u32, to: u32) {
+        let before = *self.sites.entry(from).or_insert(Some(to));
+        if before != Some(to) {
+            self.sites.insert(from, None);
+        }
     }
 
     /// The core has come to another node, from an address: calls of chosen functions begin or end.

@@ -67,7 +67,7 @@ impl Turn<'_> {
         };
         for (at, one) in self.effects.iter().enumerate() {
             let slot = self.slot(at);
-            if let Some(store) = &one.stores {
+            if let Some(store) = one.stores.as_ref().filter(|_| !self.same.contains_key(&at)) {
                 let slot = slot?;
                 let counts = |register: &String| match self.is_variable(at) {
                     true => counted.get(register) == Some(&slot) && self.always(at),
@@ -76,7 +76,7 @@ impl Turn<'_> {
                         counts || sets(at, register)
                     }
                 };
-                let is_free = deciding.sums(at) || self.is_passed_on(slot);
+                let is_free = deciding.sums(self, at) || self.is_passed_on(slot);
                 let is_free = is_free && !self.is_variable(at);
                 if !is_free && !store.registers.iter().all(counts) {
                     return None;

@@ -22,12 +22,14 @@ impl Turn<'_> {
         let machine = self.program.machine();
         let mut constants = Constants::at_entry(machine);
         before.iter().for_each(|one| constants.take(effect(one, machine).as_ref(), one));
-        let (mut tainted, mut out) = (counters.clone(), Waits::default());
+        let stores = self.same.values().cloned().collect();
+        let (mut tainted, mut out) = (counters.clone(), Waits { stores, ..Waits::default() });
         let inner = self.of.inner(self.flow);
         let mut slots: BTreeSet<String> = BTreeSet::new();
         for (at, (one, instruction)) in self.effects.iter().zip(&self.body).enumerate() {
             let depends = one.reads.iter().any(|read| tainted.contains(read));
-            if depends && (one.multiplies || self.repeats(at, &inner)) {
+            let acts = one.multiplies || self.same.contains_key(&at);
+            if depends && (acts || self.repeats(at, &inner)) {
                 return None;
             }
             let slot = self.slot(at);
@@ -37,7 +39,7 @@ impl Turn<'_> {
                 slots.extend(slot.cloned());
             }
             if let Some(load) = &one.load {
-                if depends {
+                if self.leads(at).iter().any(|lead| tainted.contains(lead)) {
                     return None;
                 }
                 let is_inside = self.places[at].as_ref().is_some_and(Place::is_in_frame);
@@ -61,6 +63,14 @@ impl Turn<'_> {
             constants.take(Some(one), instruction);
         }
         Some(out)
+    }
+
+    /// The registers that lead a load to where it goes: not the one that stays what it was in an IT
+    /// block, which is read last.
+    fn leads(&self, at: usize) -> &[String] {
+        let one = &self.effects[at];
+        let stay = if one.maybe { one.writes.len() } else { 0 };
+        &one.reads[..one.reads.len().saturating_sub(stay)]
     }
 
     /// Whether what an instruction loads is where a call goes, and nothing else.

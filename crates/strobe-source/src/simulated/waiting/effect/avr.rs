@@ -18,6 +18,9 @@ const DATA: u32 = 0x80_0000;
 const SREG: u32 = 0x3f;
 const STACK: [u32; 2] = [0x3d, 0x3e];
 
+/// Stands for the status register's bit that is copied from registers and to them.
+const BIT: &str = "T";
+
 /// Whether an I/O address is the core's own: nothing outside changes what is there.
 fn is_of_core(io: u32) -> bool {
     io == SREG || STACK.contains(&io)
@@ -52,10 +55,11 @@ pub(super) fn effect(instruction: &Instruction, all: &[String]) -> Option<Effect
             calls.map(|at| Effect { calls: Some(at), writes: of_callees(), ..out })
         }
         // If it is known where the pointer leads.
-        "icall" | "eicall" => {
+        "icall" | "eicall" | "ijmp" | "eijmp" => {
             let calls = instruction.target.as_ref().map(|target| target.address);
+            let (returns, writes) = (name.ends_with("jmp"), of_callees());
             let reads = pointer("Z")?.map(str::to_owned).to_vec();
-            calls.map(|at| Effect { calls: Some(at), writes: of_callees(), reads, ..out })
+            calls.map(|at| Effect { calls: Some(at), writes, reads, returns, ..out })
         }
         _ if name.starts_with("br") && name != "break" => Some(out),
         "cp" | "cpc" | "cpi" | "tst" | "sbrs" | "sbrc" | "cpse" => {
@@ -70,6 +74,11 @@ pub(super) fn effect(instruction: &Instruction, all: &[String]) -> Option<Effect
         }
         // The stack pointer, too: room for a function's frame.
         "out" if io(0).is_some_and(is_of_core) => Some(Effect { reads: vec![get(1)?], ..out }),
+        "out" => {
+            let (to, from) = (Load::At(IO + io(0)?), get(1)?);
+            let stores = Store { to, registers: vec![from.clone()] };
+            Some(Effect { reads: vec![from], stores: Some(stores), ..out })
+        }
         "lds" => {
             let load = Some(Load::At(DATA + io(1)?));
             Some(Effect { writes: vec![get(0)?], load, ..out })
@@ -85,9 +94,11 @@ pub(super) fn effect(instruction: &Instruction, all: &[String]) -> Option<Effect
         "std" => {
             let (slot, from) = (get(0)?, get(1)?);
             let base = slot.starts_with(FRAME_AVR).then(|| FRAME_AVR.to_owned())?;
+            let mut reads = pointer(&base)?.map(str::to_owned).to_vec();
+            reads.push(from.clone());
             let to = Load::Base { base, index: None, offset: 0, text: slot };
-            let stores = Store { to, registers: vec![from.clone()] };
-            Some(Effect { reads: vec![from], stores: Some(stores), ..out })
+            let stores = Store { to, registers: vec![from] };
+            Some(Effect { reads, stores: Some(stores), ..out })
         }
         "sts" => {
             let (to, from) = (Load::At(DATA + io(0)?), get(1)?);
@@ -111,6 +122,10 @@ fn arithmetic(name: &str, all: &[String]) -> Option<Effect> {
             let pair = |register: &str| Some(vec![register.to_owned(), second(register)?]);
             Some(Effect { copies: true, ..of(pair(&first)?, pair(&other)?) })
         }
+        // A bit by way of the status register's T.
+        "bst" => Some(of(vec![BIT.to_owned()], own())),
+        "bld" => Some(of(own(), vec![first.clone(), BIT.to_owned()])),
+        "eor" if other == first => Some(Effect { constant: Some(0), ..of(own(), Vec::new()) }),
         // `tst r12` as it is encoded.
         "and" | "or" if other == first => Some(of(Vec::new(), own())),
         "inc" | "dec" | "subi" => Some(Effect { steps: true, ..of(own(), own()) }),
