@@ -266,7 +266,7 @@ fn ends(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     let mut warn = |code: &str, text: String| {
         compared.findings.push(Finding::new(Severity::Warning, code, text));
     };
-    if end_a.kind != end_b.kind {
+    if (&end_a.kind, end_a.code) != (&end_b.kind, end_b.code) {
         warn(
             "other-end",
             format!(

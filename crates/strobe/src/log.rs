@@ -11,6 +11,7 @@ use strobe_archive::date;
 
 use crate::{exit, files, measurement, output};
 use entry::{Entry, Names};
+pub use entry::is_part;
 pub use logged::Logged;
 use source::Source;
 

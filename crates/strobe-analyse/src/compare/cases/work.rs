@@ -280,6 +280,20 @@ fn samples_are_compared_with_cycles_by_shares() {
 }
 
 #[test]
+fn other_exit_codes_are_other_ends() {
+    let exited = |code: i32| {
+        let mut run = run(program());
+        run.window.ended = Ended { kind: "exit".to_owned(), code: Some(code), ..Ended::default() };
+        run
+    };
+    let is_named = |a: i32, b: i32| {
+        let compared = checked(&exited(a), &exited(b));
+        compared.findings.iter().any(|finding| finding.code == "other-end")
+    };
+    assert_eq!([is_named(0, 0), is_named(0, 1), is_named(3, 3)], [false, true, false]);
+}
+
+#[test]
 fn what_was_cut_off_is_not_called_the_same() {
     let mut cut = run(program());
     cut.sections.clear();
