@@ -35,6 +35,7 @@ use strobe_model::measurement::{
     Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, ON_A_CHIP, Quantity,
     Section, Settings, Severity, Subject, Table, Total, Unit, Window,
 };
+use strobe_model::number::hertz;
 
 use crate::bands::{self, Band};
 use certain::Repeated;
@@ -186,7 +187,7 @@ fn differ(compared: &mut Measurement, code: &str, what: &str, [a, b]: [String; 2
 fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement, is_set: bool) {
     let both = |of: fn(&Measurement) -> String| [of(a), of(b)];
     let clock = |m: &Measurement| {
-        let each = m.subject.clock.iter().map(|span| format!("{} Hz", span.hz));
+        let each = m.subject.clock.iter().map(|span| hertz(span.hz));
         each.collect::<Vec<_>>().join(", ")
     };
     differ(compared, "other-instrument", "instrument", both(|m| m.instrument.kind.clone()));

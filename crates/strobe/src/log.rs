@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use strobe_archive::date;
 
 use crate::{exit, files, measurement, output};
-use entry::{Entry, Names};
 pub use entry::is_part;
+use entry::{Entry, Names};
 pub use logged::Logged;
 use source::Source;
 

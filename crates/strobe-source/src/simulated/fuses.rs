@@ -1,6 +1,7 @@
 //! What avr-gcc's ELF files hold for the programmer and not for memory: fuses, which choose the
 //! clock, and behind them lock bits and signature, which a run has no use for.
 
+use strobe_model::number::hertz;
 use strobe_sim::bus::Bus;
 use strobe_symbols::{Firmware, Machine, Segment};
 
@@ -30,11 +31,11 @@ pub(super) fn program(fuses: &[u8], whose: &str, bus: &mut Bus) {
     let names = ["low", "high", "extended"].iter().zip(fuses);
     let bytes: Vec<String> = names.map(|(name, byte)| format!("{name} {byte:#04x}")).collect();
     let effects = bus.program_fuses(fuses);
-    let hz = bus.clocks.core_hz();
+    let hz = hertz(bus.clocks.core_hz());
     bus.warnings.add(
         "fuses",
         format!(
-            "the fuses {whose} ({}) choose {}; the core begins at {hz} Hz",
+            "the fuses {whose} ({}) choose {}; the core begins at {hz}",
             bytes.join(", "),
             effects.join("; ")
         ),
