@@ -1,6 +1,7 @@
 //! `strobe init`: a first `strobe.toml`, with limits slightly above what a run measured.
 
 use std::fmt::Write;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -68,6 +69,16 @@ impl Args {
         parent.filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
     }
 
+    /// The same from the root. One that is not there is found out before anything runs in it.
+    fn place(&self) -> anyhow::Result<PathBuf> {
+        let refused = |error: io::Error| files::cannot_write(&self.output, &error);
+        let place = self.directory().canonicalize().map_err(refused)?;
+        match files::is_directory(&place)? {
+            true => Ok(place),
+            false => Err(refused(io::ErrorKind::NotADirectory.into())),
+        }
+    }
+
     /// What is measured, of this file.
     fn measured(&self, elf: PathBuf) -> Firmware {
         let firmware = Firmware::of(elf, self.board.clone(), self.until.clone());
@@ -80,9 +91,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = args.file().filter(|path| path.exists() && !args.force) {
         return Err(exit::usage(format!("{} exists; --force replaces it", path.display())));
     }
-    let directory = args.directory();
-    let unreadable = |e| exit::no_input(format!("cannot read {}: {e}", directory.display()));
-    let directory = directory.canonicalize().map_err(unreadable)?;
+    let directory = args.place()?;
     // What is no firmware has its own words.
     input::firmware(&args.firmware)?;
     let elf = args.firmware.canonicalize().unwrap_or_else(|_| args.firmware.clone());
