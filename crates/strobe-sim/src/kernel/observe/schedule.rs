@@ -234,7 +234,13 @@ impl Schedule {
             true => at_first && (masked || till >= e.begin),
             false => at_first || masked,
         };
-        let behind = e.after.or(ended.map(|one| one.exception)).filter(|_| held_up);
+        let latency = e.now.saturating_sub(e.pended_at);
+        let last = e.after.or(ended.map(|one| one.exception)).filter(|_| held_up);
+        // Looked into for the longest wait alone: the others are not shown.
+        let behind = match self.waits(e.exception).longest {
+            Some(longest) if latency <= longest.time.cycles => last,
+            _ => last.map(|last| self.most_of_wait(e).unwrap_or(last)),
+        };
         match (e.after, self.under_way.last()) {
             (Some(_), Some(_)) => self.end_handler(threads, bus),
             (_, Some(interrupted)) => {
@@ -258,7 +264,6 @@ impl Schedule {
             run: 0,
             from: e.from,
         });
-        let latency = e.now.saturating_sub(e.pended_at);
         self.change(Start::Entered { latency, chained: e.after.is_some() }, &bus.clocks);
         let time = Extreme { cycles: latency, at: e.now, pc: e.from };
         let (masked_from, caller) = (e.masked_from, e.caller);
@@ -273,6 +278,25 @@ impl Schedule {
         if let Some(log) = &mut self.log {
             log.judge(Who::Handler(e.exception), None, time, bus);
         }
+    }
+
+    /// Whose handlers had the core for most of a wait, without those that interrupted them; of the
+    /// ones since thread code ran last.
+    fn most_of_wait(&self, e: &Entry) -> Option<u16> {
+        let ending = self.under_way.last().filter(|_| e.after.is_some());
+        let ran: Vec<&Activation> = self.chain.iter().chain(ending).collect();
+        let mut own: BTreeMap<u16, i64> = BTreeMap::new();
+        for (at, one) in ran.iter().enumerate() {
+            let (from, to) = (one.begin.max(e.pended_at), one.end.min(e.begin));
+            let cycles = to.saturating_sub(from) as i64;
+            *own.entry(one.exception).or_default() += cycles;
+            // They are in the order of their ends: the one that this one interrupted comes later.
+            if let Some(around) = ran[at + 1..].iter().find(|other| other.begin < one.begin) {
+                *own.entry(around.exception).or_default() -= cycles;
+            }
+        }
+        let most = own.into_iter().max_by_key(|&(_, cycles)| cycles);
+        most.filter(|&(_, cycles)| cycles > 0).map(|(exception, _)| exception)
     }
 
     /// The handler that runs has ended; nobody else runs yet.
