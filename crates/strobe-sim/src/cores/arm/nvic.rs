@@ -69,6 +69,8 @@ pub(crate) fn numbers(word: usize, mut bits: u32) -> impl Iterator<Item = u16> {
 #[derive(Debug, Clone)]
 pub(crate) struct Nvic {
     pub(crate) enabled: Set,
+    /// Interrupts that have been enabled at any time: what others ask for, nobody takes by itself.
+    pub(crate) wanted: Set,
     pub(crate) pending: Set,
     pub(crate) active: Set,
     /// Interrupts that the chip has.
@@ -107,8 +109,12 @@ impl Nvic {
 
     /// Back to reset, as the chip's maker built it.
     pub(crate) fn reset(&mut self) {
-        *self =
-            Nvic { irq_mask: self.irq_mask, priority_mask: self.priority_mask, ..Self::default() };
+        *self = Nvic {
+            wanted: self.wanted,
+            irq_mask: self.irq_mask,
+            priority_mask: self.priority_mask,
+            ..Self::default()
+        };
     }
 
     pub(crate) fn priority_mask(&self) -> u8 {
@@ -194,6 +200,7 @@ impl Nvic {
         let bits = bits & self.irq_mask[register];
         let word = &mut self.enabled.0[1 + register];
         *word = if on { *word | bits } else { *word & !bits };
+        self.wanted.0[1 + register] |= if on { bits } else { 0 };
         self.switched = Some((1 + register, bits, on));
     }
 
@@ -279,6 +286,7 @@ impl Default for Nvic {
         ALWAYS.into_iter().for_each(|exception| enabled.set(exception, true));
         Nvic {
             enabled,
+            wanted: Set::default(),
             pending: Set::default(),
             active: Set::default(),
             irq_mask: [0; IRQ_WORDS],
