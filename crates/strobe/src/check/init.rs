@@ -14,6 +14,7 @@ use super::commands;
 use super::config::{Firmware, Words};
 use super::entry::From;
 use super::measure::{self, Failed};
+use super::not_interrupted;
 use crate::{exit, files, input, output, terminal};
 
 /// Functions that get a budget, and the part of all cycles that one must have.
@@ -98,11 +99,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let elf = elf.strip_prefix(&directory).map(Path::to_owned).unwrap_or(elf);
     let firmware = args.measured(elf);
     commands::register_sources(&firmware, &directory)?;
-    let run = measure::watched(&firmware, &directory).map_err(Failed::passed_on)?;
+    let run = measure::watched(&firmware, &directory);
+    not_interrupted()?;
+    let run = run.map_err(Failed::passed_on)?;
     let [size, stack] =
         [From::Size, From::Stack].map(|from| measure::of(&firmware, &from, &directory));
     // What moves a pin is known of most firmware; of one whose pins cannot be recorded nothing is.
     let pins = measure::pins(&firmware, &directory);
+    // These may have ended for that, and not for what the firmware lacks.
+    not_interrupted()?;
     let mut written = Written::new(&firmware).all(&run, size.ok().as_ref(), stack.ok().as_ref());
     written.heap(&run);
     pins.iter().for_each(|pins| written.pins(pins));

@@ -74,6 +74,17 @@ fn every_report_of_a_run_that_was_stopped_states_it() {
 }
 
 #[test]
+fn a_first_file_of_a_run_that_is_stopped_is_not_written() {
+    let folder = Folder::new();
+    let file = folder.0.path().join("strobe.toml");
+    let (elf, out) = (prebuilt("x25519-c"), file.display().to_string());
+    let child = start(&["init", &elf, "-o", &out, "--until", "exit", "--", "--interpret"]);
+    let ran = stopped(child, "TERM");
+    assert_eq!(ran.code, 130, "{}", ran.stderr);
+    assert!(!file.exists());
+}
+
+#[test]
 fn a_comparison_that_is_stopped_has_no_ratio() {
     let elf = prebuilt("x25519-c");
     let child = start(&["compare", &elf, &elf, "--until", "exit", "--interpret"]);
