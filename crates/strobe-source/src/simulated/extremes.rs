@@ -5,6 +5,7 @@
 //! code may wait for. Two further runs, in which each wait takes the least and the most, rest on
 //! nothing; they take as long again each.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use strobe_model::measurement::{Content, Finding, Kind, Measurement, Profile, Severity};
@@ -14,7 +15,7 @@ use strobe_sim::board::Board;
 use strobe_sim::pace::Model;
 use strobe_symbols::Firmware;
 
-use super::measurement::{TURNS, UNBOUNDED};
+use super::measurement::{CALLS, TURNS, UNBOUNDED, WITH_CALLEES};
 use super::rig::{self, Chip, Layout};
 use super::settings::{Limit, Settings};
 use super::{Host, Quiet};
@@ -143,8 +144,12 @@ pub fn enclose(likely: &mut Measurement, others: [&Measurement; 2]) {
     likely.findings.retain(|finding| finding.code != CARRIED);
     let unequal = windows(likely, others);
     likely.findings.extend(unequal);
+    let unequal = calls(likely, others);
     for section in &mut likely.sections {
         section.notes.retain(|note| note != UNBOUNDED);
+        if section.id == CALLS {
+            section.notes.extend_from_slice(&unequal);
+        }
         if let Content::Profile(profile) = &mut section.content {
             settle(profile);
         }
@@ -165,6 +170,35 @@ fn windows(likely: &Measurement, others: [&Measurement; 2]) -> Option<Finding> {
     (own != low || own != high).then(|| Finding::new(Severity::Note, "number-of-windows", text))
 }
 
+/// What the reader should know of single calls, where the runs have unequal numbers of them: one
+/// that takes another way calls what this one does not.
+fn calls(likely: &Measurement, others: [&Measurement; 2]) -> Vec<String> {
+    let counted = |of: &Measurement| -> BTreeMap<String, u64> {
+        let content = of.section(CALLS).map(|section| &section.content);
+        let Some(Content::Distributions(all)) = content else { return BTreeMap::new() };
+        let each = all.distributions.iter();
+        let named = each.filter_map(|one| {
+            Some((one.name.strip_suffix(WITH_CALLEES)?.trim_end().to_owned(), one.spread.count()))
+        });
+        named.collect()
+    };
+    let [low, high] = others.map(counted);
+    let times = |all: &BTreeMap<String, u64>, name: &str| all.get(name).copied().unwrap_or(0);
+    let mut out = Vec::new();
+    for (name, own) in counted(likely) {
+        let (least, most) = (times(&low, &name), times(&high, &name));
+        if least != own || most != own {
+            let (least, most) = (grouped(least), grouped(most));
+            out.push(format!(
+                "{name}: how many calls there are depends on how long waits are: {} here, {least} \
+                 with the least of each and {most} with the most.",
+                grouped(own)
+            ));
+        }
+    }
+    out
+}
+
 /// What depends on how often loops go round has the bounds of the runs, or is the same in all.
 fn settle(profile: &mut Profile) {
     let samples = [&profile.leaves, &profile.chains];
@@ -181,7 +215,9 @@ fn settle(profile: &mut Profile) {
 
 #[cfg(test)]
 mod tests {
-    use strobe_model::measurement::{Ended, Instrument, Subject, Window};
+    use strobe_model::measurement::{
+        Distribution, Distributions, Ended, Instrument, Subject, Unit, Window,
+    };
 
     use super::*;
 
@@ -201,5 +237,34 @@ mod tests {
         assert!(stated.contains(numbers), "{stated}");
         assert_eq!(found([Some(3); 3]), None);
         assert_eq!(found([None; 3]), None, "the whole run");
+    }
+
+    #[test]
+    fn unequal_numbers_of_calls_are_stated() {
+        let with = |calls: [u64; 2]| {
+            let window = Window::untimed("a test", Ended::default());
+            let mut made = Measurement::new(Subject::default(), Instrument::default(), window);
+            let one = |(name, count): (&str, u64)| {
+                let each = (0..count).map(|_| 30).collect();
+                Distribution::exact(format!("{name} {WITH_CALLEES}"), Unit::CYCLES, each)
+            };
+            let distributions = ["slow", "fast"].into_iter().zip(calls).map(one).collect();
+            made.push(CALLS, "calls", Content::Distributions(Distributions { distributions }));
+            made
+        };
+        let notes = |all: [[u64; 2]; 3]| {
+            let [mut likely, low, high] = all.map(with);
+            enclose(&mut likely, [&low, &high]);
+            likely.sections.swap_remove(0).notes.join("\n")
+        };
+        let stated = notes([[0, 8], [0, 8], [8, 0]]);
+        for words in [
+            "slow: how many calls there are depends on how long waits are: 0 here, 0 with the least \
+             of each and 8 with the most.",
+            "8 here, 8 with the least of each and 0 with the most.",
+        ] {
+            assert!(stated.contains(words), "{stated}");
+        }
+        assert_eq!(notes([[3, 8]; 3]), "");
     }
 }

@@ -13,6 +13,12 @@ use strobe_model::number::{counted, grouped};
 pub const UNBOUNDED: &str =
     "Cycles by the likely model; what bounds single calls have is not known.";
 
+/// The section of single calls.
+pub const CALLS: &str = "calls";
+
+/// What stands behind a function's name where its callees count.
+pub const WITH_CALLEES: &str = "with callees";
+
 /// Cycles per call, by function.
 pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
     if record.calls.is_empty() {
@@ -27,7 +33,7 @@ pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
     let each = record.calls.iter().flat_map(|calls| {
         let FunctionCalls { name, .. } = calls;
         [
-            one(format!("{name} with callees"), &calls.with_callees),
+            one(format!("{name} {WITH_CALLEES}"), &calls.with_callees),
             one(format!("{name} alone"), &calls.alone),
             one(format!("{name} entry to return"), &calls.elapsed),
         ]
@@ -35,7 +41,7 @@ pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
     let content = Content::Distributions(Distributions { distributions: each.collect() });
     let title = "calls: cycles of each call with and without its callees, sleep included, handlers \
                  and other threads left out; entry to return counts them too";
-    let mut section = section("calls", title, content);
+    let mut section = section(CALLS, title, content);
     section.notes = record.calls.iter().flat_map(notes).collect();
     if model.rules {
         section.notes.push(UNBOUNDED.to_owned());
