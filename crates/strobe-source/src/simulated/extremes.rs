@@ -27,6 +27,18 @@ const WHY: &str = "waits are modelled: bounds are those of a run with the least 
 /// The finding that bounds are those that one run carries along.
 pub const CARRIED: &str = "carried-bounds";
 
+/// The warning that a run of another model comes to another end.
+pub const OTHER_END: &str = "other-end-of-model";
+
+/// Why there is nothing to lay beside the likely run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Alone {
+    /// A run could not be made, or somebody stopped it.
+    Nothing,
+    /// A run came to another end: what the reader should know of it.
+    OtherEnd(String),
+}
+
 /// Beyond this part more of the likely run's cycles another run has gone astray.
 const PATIENCE: u64 = 2;
 
@@ -47,8 +59,10 @@ pub fn differ(likely: &Record) -> bool {
 }
 
 /// Runs the low and the high model, at the same time, with what comes in as in the likely run.
-/// Nothing if one of them could not be run or did not come to the same end: then it cannot be laid
-/// beside the likely one.
+///
+/// # Errors
+/// If one of them could not be run or did not come to the same end: then it cannot be laid beside
+/// the likely one.
 pub fn run<H: Host + Send>(
     firmware: &Firmware,
     board: &Board,
@@ -56,13 +70,18 @@ pub fn run<H: Host + Send>(
     likely: &Record,
     hosts: &mut [H; 2],
     interrupted: &AtomicBool,
-) -> Option<[Record; 2]> {
+) -> Result<[Record; 2], Alone> {
     let settings = beside(settings, likely);
-    side_by_side(hosts, |model, host| {
+    let records = side_by_side(hosts, |model, host| {
         let settings = Settings { model, ..settings.clone() };
-        let outcome = super::run(firmware, board, &settings, host, interrupted).ok()?;
-        Some(outcome.record).filter(|record| same_end(likely, record))
-    })
+        Some(super::run(firmware, board, &settings, host, interrupted).ok()?.record)
+    });
+    let records = records.ok_or(Alone::Nothing)?;
+    let alone = {
+        let mut each = records.iter().zip(["least", "most"]);
+        each.find_map(|(record, of)| unlike(likely, record, of))
+    };
+    alone.map_or(Ok(records), Err)
 }
 
 /// The same of a rig: all its chips in the low model, and all in the high one. `likely` are the
@@ -128,6 +147,23 @@ fn bounded(settings: Settings, likely: &Record) -> Settings {
 
 fn same_end(likely: &Record, other: &Record) -> bool {
     likely.window.end_reason == other.window.end_reason
+}
+
+/// What is to be stated of a run with the least or the most `of` each wait, where that came to
+/// another end than the likely one.
+fn unlike(likely: &Record, other: &Record, of: &str) -> Option<Alone> {
+    if same_end(likely, other) {
+        return None;
+    }
+    let end = match other.window.end_reason {
+        EndReason::Interrupted => return Some(Alone::Nothing),
+        EndReason::DefaultLimit => "it does not come to an end in twice the time".to_owned(),
+        _ => super::ended(other).text,
+    };
+    Some(Alone::OtherEnd(format!(
+        "with the {of} of each wait the run ends otherwise: {end}; bounds are those of this run \
+         alone, and do not cover that"
+    )))
 }
 
 /// The measurement of a run with bounds from the two others.
