@@ -86,13 +86,16 @@ pub fn run<H: Host + Send>(
 
 /// The same of a rig: all its chips in the low model, and all in the high one. `likely` are the
 /// chips' records, in their order. The chip `at` has the hosts; of the others nothing is seen.
+///
+/// # Errors
+/// Those of [`run`].
 pub fn run_rig<H: Host + Send>(
     layout: Layout,
     likely: &[&Record],
     (at, hosts): (usize, &mut [H; 2]),
     interrupted: &AtomicBool,
-) -> Option<[Vec<Record>; 2]> {
-    side_by_side(hosts, |model, host| {
+) -> Result<[Vec<Record>; 2], Alone> {
+    let records = side_by_side(hosts, |model, host| {
         let chips = layout.chips.iter().zip(likely).map(|(chip, likely)| {
             let settings = Settings { model, ..beside(&chip.settings, likely) };
             chip.with_settings(settings)
@@ -104,10 +107,15 @@ pub fn run_rig<H: Host + Send>(
         ends[at] = host;
         let layout = Layout { chips: &chips, wires: layout.wires, delay: layout.delay };
         let outcomes = rig::run(layout, &mut ends, interrupted).ok()?;
-        let records: Vec<Record> = outcomes.into_iter().map(|outcome| outcome.record).collect();
-        let same = records.iter().zip(likely).all(|(one, likely)| same_end(likely, one));
-        same.then_some(records)
-    })
+        Some(outcomes.into_iter().map(|outcome| outcome.record).collect::<Vec<Record>>())
+    });
+    let records = records.ok_or(Alone::Nothing)?;
+    let alone = {
+        let runs = records.iter().zip(["least", "most"]);
+        let mut each = runs.flat_map(|(run, of)| run.iter().zip(likely).map(move |ends| (ends, of)));
+        each.find_map(|((one, likely), of)| unlike(likely, one, of))
+    };
+    alone.map_or(Ok(records), Err)
 }
 
 /// The low and the high model at the same time.
