@@ -112,7 +112,8 @@ pub fn run_rig<H: Host + Send>(
     let records = records.ok_or(Alone::Nothing)?;
     let alone = {
         let runs = records.iter().zip(["least", "most"]);
-        let mut each = runs.flat_map(|(run, of)| run.iter().zip(likely).map(move |ends| (ends, of)));
+        let mut each =
+            runs.flat_map(|(run, of)| run.iter().zip(likely).map(move |ends| (ends, of)));
         each.find_map(|((one, likely), of)| unlike(likely, one, of))
     };
     alone.map_or(Ok(records), Err)
