@@ -5,17 +5,16 @@
 //! code may wait for. Two further runs, in which each wait takes the least and the most, rest on
 //! nothing; they take as long again each.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::measurement::{Content, Finding, Kind, Measurement, Profile, Severity};
-use strobe_model::number::grouped;
+use strobe_model::measurement::{Content, Finding, Kind, Measurement, Profile, Section, Severity};
+use strobe_model::number::{counted, grouped};
 use strobe_model::{Cause, EndReason, Record, Trust};
 use strobe_sim::board::Board;
 use strobe_sim::pace::Model;
 use strobe_symbols::Firmware;
 
-use super::measurement::{CALLS, TURNS, UNBOUNDED, WITH_CALLEES};
+use super::measurement::{CALLS, TURNS, UNBOUNDED, WINDOWS, WITH_CALLEES};
 use super::rig::{self, Chip, Layout};
 use super::settings::{Limit, Settings};
 use super::{Host, Quiet};
@@ -45,6 +44,9 @@ const PATIENCE: u64 = 2;
 /// A run whose carried bounds are not wider than this part of its cycles is not run again for what
 /// entering and leaving handlers leaves open.
 const NARROW: u64 = 1000;
+
+/// Distributions that a note lists whose numbers of values are unequal in the runs.
+const LISTED: usize = 6;
 
 /// Whether the models make a difference to what was measured: there are waits (for flash, a slow
 /// bus, another master) of which nobody knows how long they are. What entering and leaving handlers
@@ -189,12 +191,10 @@ pub fn enclose(likely: &mut Measurement, others: [&Measurement; 2]) {
     likely.findings.retain(|finding| finding.code != CARRIED);
     let unequal = windows(likely, others);
     likely.findings.extend(unequal);
-    let unequal = calls(likely, others);
     for section in &mut likely.sections {
         section.notes.retain(|note| note != UNBOUNDED);
-        if section.id == CALLS {
-            section.notes.extend_from_slice(&unequal);
-        }
+        let note = numbers(section, others.map(|other| other.section(&section.id)));
+        section.notes.extend(note);
         if let Content::Profile(profile) = &mut section.content {
             settle(profile);
         }
@@ -215,33 +215,47 @@ fn windows(likely: &Measurement, others: [&Measurement; 2]) -> Option<Finding> {
     (own != low || own != high).then(|| Finding::new(Severity::Note, "number-of-windows", text))
 }
 
-/// What the reader should know of single calls, where the runs have unequal numbers of them: one
-/// that takes another way calls what this one does not.
-fn calls(likely: &Measurement, others: [&Measurement; 2]) -> Vec<String> {
-    let counted = |of: &Measurement| -> BTreeMap<String, u64> {
-        let content = of.section(CALLS).map(|section| &section.content);
-        let Some(Content::Distributions(all)) = content else { return BTreeMap::new() };
-        let each = all.distributions.iter();
-        let named = each.filter_map(|one| {
-            Some((one.name.strip_suffix(WITH_CALLEES)?.trim_end().to_owned(), one.spread.count()))
+/// What the reader should know of values that come one by one, where the runs have unequal numbers
+/// of them: one that takes another way may call what this one does not.
+fn numbers(own: &Section, others: [Option<&Section>; 2]) -> Option<String> {
+    let [low, high] = others.map(|other| other.map(counts).unwrap_or_default());
+    let counts = counts(own);
+    let mut unequal = Vec::new();
+    for (at, (name, here)) in counts.iter().enumerate() {
+        // Names may come again, as those of threads.
+        let before = counts[..at].iter().filter(|(other, _)| other == name).count();
+        let there = [&low, &high].map(|all| {
+            let mut same = all.iter().filter(|(other, _)| other == name);
+            same.nth(before).map_or(0, |(_, count)| *count)
         });
-        named.collect()
-    };
-    let [low, high] = others.map(counted);
-    let times = |all: &BTreeMap<String, u64>, name: &str| all.get(name).copied().unwrap_or(0);
-    let mut out = Vec::new();
-    for (name, own) in counted(likely) {
-        let (least, most) = (times(&low, &name), times(&high, &name));
-        if least != own || most != own {
-            let (least, most) = (grouped(least), grouped(most));
-            out.push(format!(
-                "{name}: how many calls there are depends on how long waits are: {} here, {least} \
-                 with the least of each and {most} with the most.",
-                grouped(own)
-            ));
+        let (least, most) = there.iter().fold((*here, *here), |(l, m), n| (l.min(*n), m.max(*n)));
+        if least != most {
+            let all = [*here, least, most].map(grouped);
+            unequal.push(format!("{} ({} to {}) of {name}", all[0], all[1], all[2]));
         }
     }
-    out
+    let more = unequal.len().saturating_sub(LISTED);
+    unequal.truncate(LISTED);
+    let mut list = unequal.join(", ");
+    if more > 0 {
+        list += &format!(" and {}", counted(more as u64, "other"));
+    }
+    (!list.is_empty()).then(|| format!("How many there are depends on how long waits are: {list}."))
+}
+
+/// How many values the distributions of a section have. Of calls, each has several of them; and
+/// windows have a finding of their own.
+fn counts(section: &Section) -> Vec<(String, u64)> {
+    let Content::Distributions(all) = &section.content else { return Vec::new() };
+    let each = all.distributions.iter().filter_map(|one| {
+        let name = match section.id.as_str() {
+            CALLS => one.name.strip_suffix(WITH_CALLEES)?.trim_end(),
+            WINDOWS => return None,
+            _ => one.name.as_str(),
+        };
+        Some((name.to_owned(), one.spread.count()))
+    });
+    each.collect()
 }
 
 /// What depends on how often loops go round has the bounds of the runs, or is the same in all.
@@ -285,31 +299,34 @@ mod tests {
     }
 
     #[test]
-    fn unequal_numbers_of_calls_are_stated() {
-        let with = |calls: [u64; 2]| {
+    fn unequal_numbers_of_values_are_stated() {
+        let with = |id: &str, names: &[&str], counts: &[u64]| {
             let window = Window::untimed("a test", Ended::default());
             let mut made = Measurement::new(Subject::default(), Instrument::default(), window);
-            let one = |(name, count): (&str, u64)| {
-                let each = (0..count).map(|_| 30).collect();
-                Distribution::exact(format!("{name} {WITH_CALLEES}"), Unit::CYCLES, each)
+            let one = |(name, count): (&&str, &u64)| {
+                let each = (0..*count).map(|_| 30u64).collect();
+                Distribution::exact(*name, Unit::CYCLES, each)
             };
-            let distributions = ["slow", "fast"].into_iter().zip(calls).map(one).collect();
-            made.push(CALLS, "calls", Content::Distributions(Distributions { distributions }));
+            let distributions = names.iter().zip(counts).map(one).collect();
+            made.push(id, "values", Content::Distributions(Distributions { distributions }));
             made
         };
-        let notes = |all: [[u64; 2]; 3]| {
-            let [mut likely, low, high] = all.map(with);
+        let notes = |id: &str, names: &[&str], all: [&[u64]; 3]| {
+            let [mut likely, low, high] = all.map(|counts| with(id, names, counts));
             enclose(&mut likely, [&low, &high]);
             likely.sections.swap_remove(0).notes.join("\n")
         };
-        let stated = notes([[0, 8], [0, 8], [8, 0]]);
-        for words in [
-            "slow: how many calls there are depends on how long waits are: 0 here, 0 with the least \
-             of each and 8 with the most.",
-            "8 here, 8 with the least of each and 0 with the most.",
-        ] {
-            assert!(stated.contains(words), "{stated}");
-        }
-        assert_eq!(notes([[3, 8]; 3]), "");
+        let states = "How many there are depends on how long waits are:";
+        let calls = ["slow with callees", "slow alone", "fast with callees", "fast alone"];
+        let stated = notes(CALLS, &calls, [&[0, 0, 8, 8], &[0, 0, 8, 8], &[8, 8, 0, 0]]);
+        assert_eq!(stated, format!("{states} 0 (0 to 8) of slow, 8 (0 to 8) of fast."));
+        // The second of two threads of one name.
+        let stated = notes("durations", &["worker"; 2], [&[5, 7], &[5, 9], &[5, 6]]);
+        assert_eq!(stated, format!("{states} 7 (6 to 9) of worker."));
+        assert_eq!(notes("durations", &["worker"], [&[3], &[3], &[3]]), "");
+        let many: Vec<u64> = (1..9).collect();
+        let stated = notes("latencies", &["x"; 8], [&[9; 8], &many, &[9; 8]]);
+        assert!(stated.ends_with("9 (6 to 9) of x and 2 others."), "{stated}");
+        assert_eq!(notes(WINDOWS, &["begin to end"], [&[3], &[4], &[5]]), "", "a finding does");
     }
 }

@@ -16,6 +16,9 @@ pub const UNBOUNDED: &str =
 /// The section of single calls.
 pub const CALLS: &str = "calls";
 
+/// That of single windows.
+pub const WINDOWS: &str = "windows";
+
 /// What stands behind a function's name where its callees count.
 pub const WITH_CALLEES: &str = "with callees";
 
@@ -126,7 +129,7 @@ pub(super) fn windows(record: &Record, model: &Model) -> Option<Section> {
         one.why = model.why.clone();
     }
     let content = Content::Distributions(Distributions { distributions: vec![one] });
-    let mut section = section("windows", "windows: cycles of each, from beginning to end", content);
+    let mut section = section(WINDOWS, "windows: cycles of each, from beginning to end", content);
     section.notes.extend(windows.longest.map(|at| {
         let (whole, rest) = (grouped(at.nanoseconds / 1000), at.nanoseconds % 1000);
         let cycle = grouped(at.cycle);
