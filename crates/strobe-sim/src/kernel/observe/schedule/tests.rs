@@ -145,6 +145,23 @@ fn a_request_waits_behind_the_handler_that_took_longest() {
     assert_eq!(behind(&rig), Some(Some(SYSTICK)));
 }
 
+/// An AVR goes on with an instruction of the interrupted code between two handlers.
+#[test]
+fn handlers_with_a_moment_between_them_hold_up_together() {
+    let waited = |pause: u64| {
+        let mut rig = Rig::new();
+        rig.enter(SYSTICK, 90, (90, 94));
+        rig.leave_to(0, 3_000);
+        let begin = 3_000 + pause;
+        rig.enter(PENDSV, 200, (begin, begin + 4));
+        rig.leave_to(0, begin + 50);
+        rig.enter(IRQ, 100, (begin + 52, begin + 56));
+        rig.schedule.waits(IRQ).longest.map(|wait| wait.behind)
+    };
+    assert_eq!(waited(2), Some(Some(SYSTICK)));
+    assert_eq!(waited(500), Some(None), "it was not enabled");
+}
+
 #[test]
 fn a_handler_that_pends_the_switch_preempts() {
     let mut rig = Rig::new();
