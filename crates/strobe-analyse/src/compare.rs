@@ -89,6 +89,7 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
     let window = Window::untimed("each side has a window of its own", Ended::default());
     let mut compared = Measurement::new(subject, instrument, window);
     differing(&mut compared, a, b, repeated.is_set());
+    sets::ends(&mut compared, repeated);
     let [(a, of_a), (b, of_b)] = with_bands(&mut compared, [a, b]);
     let bands = [of_a.as_ref(), of_b.as_ref()];
     let (a, b) = (&*a, &*b);

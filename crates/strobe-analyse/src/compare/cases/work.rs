@@ -291,6 +291,16 @@ fn other_exit_codes_are_other_ends() {
         compared.findings.iter().any(|finding| finding.code == "other-end")
     };
     assert_eq!([is_named(0, 0), is_named(0, 1), is_named(3, 3)], [false, true, false]);
+    // Whichever run of a set is the one that is shown.
+    let of_sets = |a: [i32; 3], b: [i32; 3]| {
+        let [a, b] = [a, b].map(|codes| codes.map(exited));
+        let compared = compare_sets(&a, &b).expect("runs on both sides");
+        let found = compared.findings.into_iter().find(|finding| finding.code == "other-end");
+        found.map(|finding| finding.text)
+    };
+    let text = of_sets([0, 0, 0], [0, 0, 1]).expect("a warning");
+    assert!(text.contains("(3 of a, 2 of b), ") && text.contains("(0 of a, 1 of b);"), "{text}");
+    assert_eq!(of_sets([0; 3], [0; 3]), None);
 }
 
 #[test]
