@@ -86,7 +86,8 @@ fn runs_of_the_same_time_cannot_differ_in_it() {
     assert!(codes(&compared).contains(&"same-length"));
     // No limit on all that is busy can fail there, which is no pass.
     assert!(matches!(of(&compared, "2%"), Outcome::Nothing(_)));
-    assert!(matches!(of(&compared, "filter=2%"), Outcome::Above(_)));
+    let Outcome::Above(text) = of(&compared, "filter=2%") else { panic!("{compared:?}") };
+    assert!(text.starts_with("filter: 1,000 -> 10,000, +900.0 %"), "{text}");
     // Where something is idle, it can.
     slow[2].cycles[0] = 40_000;
     let compared = checked(&asleep(stopped(program()), 20_000), &asleep(stopped(slow), 11_000));
