@@ -5,6 +5,8 @@
 //! code may wait for. Two further runs, in which each wait takes the least and the most, rest on
 //! nothing; they take as long again each.
 
+mod elsewhere;
+
 use std::sync::atomic::AtomicBool;
 
 use strobe_model::measurement::{Content, Finding, Kind, Measurement, Profile, Section, Severity};
@@ -191,6 +193,8 @@ pub fn enclose(likely: &mut Measurement, others: [&Measurement; 2]) {
     likely.findings.retain(|finding| finding.code != CARRIED);
     let unequal = windows(likely, others);
     likely.findings.extend(unequal);
+    let elsewhere = elsewhere::functions(likely, others);
+    likely.findings.extend(elsewhere);
     for section in &mut likely.sections {
         section.notes.retain(|note| note != UNBOUNDED);
         let note = numbers(section, others.map(|other| other.section(&section.id)));
