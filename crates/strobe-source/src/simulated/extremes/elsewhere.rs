@@ -1,5 +1,6 @@
 //! Code that runs in another model alone: no row of the likely run can have it in its bounds.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use strobe_analyse::attribution::{By, Spot, rows};
@@ -21,7 +22,7 @@ pub(super) fn functions(likely: &Measurement, others: [&Measurement; 2]) -> Opti
         let all = cycles(other).into_iter();
         let mut alone: Vec<(String, u64)> =
             all.filter(|(name, _)| !own.contains_key(name)).collect();
-        alone.sort_by(|(_, x), (_, y)| y.cmp(x));
+        alone.sort_by_key(|(_, cycles)| Reverse(*cycles));
         let more = alone.len().saturating_sub(LISTED);
         let listed = alone.iter().take(LISTED);
         let mut list: Vec<String> =
