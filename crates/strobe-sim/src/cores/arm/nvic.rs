@@ -71,6 +71,8 @@ pub(crate) struct Nvic {
     pub(crate) enabled: Set,
     /// Interrupts that have been enabled at any time: what others ask for, nobody takes by itself.
     pub(crate) wanted: Set,
+    /// Those that were enabled for the first time, until somebody asks.
+    pub(crate) first: Vec<u16>,
     pub(crate) pending: Set,
     pub(crate) active: Set,
     /// Interrupts that the chip has.
@@ -200,7 +202,11 @@ impl Nvic {
         let bits = bits & self.irq_mask[register];
         let word = &mut self.enabled.0[1 + register];
         *word = if on { *word | bits } else { *word & !bits };
-        self.wanted.0[1 + register] |= if on { bits } else { 0 };
+        if on {
+            let wanted = &mut self.wanted.0[1 + register];
+            self.first.extend(numbers(1 + register, bits & !*wanted));
+            *wanted |= bits;
+        }
         self.switched = Some((1 + register, bits, on));
     }
 
@@ -287,6 +293,7 @@ impl Default for Nvic {
         Nvic {
             enabled,
             wanted: Set::default(),
+            first: Vec::new(),
             pending: Set::default(),
             active: Set::default(),
             irq_mask: [0; IRQ_WORDS],
