@@ -36,6 +36,7 @@ use strobe_model::measurement::{
     Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, ON_A_CHIP, Quantity,
     Section, Settings, Severity, Subject, Table, Total, Unit, Window,
 };
+use strobe_model::number::hertz;
 
 use crate::bands::{self, Band};
 use certain::Repeated;
@@ -89,6 +90,7 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
     let window = Window::untimed("each side has a window of its own", Ended::default());
     let mut compared = Measurement::new(subject, instrument, window);
     differing(&mut compared, a, b, repeated.is_set());
+    sets::ends(&mut compared, repeated);
     let [(a, of_a), (b, of_b)] = with_bands(&mut compared, [a, b]);
     let bands = [of_a.as_ref(), of_b.as_ref()];
     let (a, b) = (&*a, &*b);
@@ -187,7 +189,7 @@ fn differ(compared: &mut Measurement, code: &str, what: &str, [a, b]: [String; 2
 fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement, is_set: bool) {
     let both = |of: fn(&Measurement) -> String| [of(a), of(b)];
     let clock = |m: &Measurement| {
-        let each = m.subject.clock.iter().map(|span| format!("{} Hz", span.hz));
+        let each = m.subject.clock.iter().map(|span| hertz(span.hz));
         each.collect::<Vec<_>>().join(", ")
     };
     differ(compared, "other-instrument", "instrument", both(|m| m.instrument.kind.clone()));
@@ -267,7 +269,7 @@ fn ends(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     let mut warn = |code: &str, text: String| {
         compared.findings.push(Finding::new(Severity::Warning, code, text));
     };
-    if end_a.kind != end_b.kind {
+    if (&end_a.kind, end_a.code) != (&end_b.kind, end_b.code) {
         warn(
             "other-end",
             format!(

@@ -100,7 +100,7 @@ fn cycle_to_cycle(
     bounds: Option<&(Walk, Walk)>,
     histogram: Option<u64>,
 ) -> Option<Distribution> {
-    let apart = |periods: &[(u64, Option<u64>)]| capture.ps(periods[0].0.abs_diff(periods[1].0));
+    let apart = |periods: &[Period]| capture.ps(periods[0].0.abs_diff(periods[1].0));
     let values = walk.periods.windows(2).map(apart).collect();
     let bounds = bounds.map(|(low, high)| {
         let pairs = || low.periods.windows(2).zip(high.periods.windows(2));
@@ -125,13 +125,9 @@ fn duty(walk: &Walk, bounds: Option<&(Walk, Walk)>) -> Option<Distribution> {
         let ppm = u128::from(high) * 1_000_000 / (u128::from(high) + u128::from(low)).max(1);
         u64::try_from(ppm).unwrap_or(u64::MAX)
     };
-    let parts = |walk: &Walk| {
-        let parts = walk
-            .periods
-            .iter()
-            .filter_map(|(all, high)| Some(((*high)?, all.saturating_sub((*high)?))));
-        parts.collect::<Vec<_>>()
-    };
+    // In a bound these are no longer together a period: what one has less, the other may have more.
+    let parts =
+        |walk: &Walk| walk.periods.iter().filter_map(|(_, parts)| *parts).collect::<Vec<_>>();
     let bounds = bounds.map(|(low, high)| {
         let pairs = parts(low).into_iter().zip(parts(high));
         pairs.map(|(least, most)| (ppm(least.0, most.1), ppm(most.0, least.1))).unzip()
@@ -147,6 +143,9 @@ fn level(level: Level) -> PinLevel {
     }
 }
 
+/// From one rise to the next, with its high and its low part.
+type Period = (u64, Option<(u64, u64)>);
+
 /// A walk along a channel, in ticks.
 #[derive(Default)]
 struct Walk {
@@ -157,8 +156,7 @@ struct Walk {
     low_total: u64,
     high: Vec<u64>,
     low: Vec<u64>,
-    /// Each with its high part.
-    periods: Vec<(u64, Option<u64>)>,
+    periods: Vec<Period>,
     last_rise: Option<u64>,
     last_fall: Option<u64>,
 }
@@ -192,8 +190,8 @@ impl Walk {
                 self.rising += 1;
                 self.low.extend(self.last_fall.map(|fall| width(fall, at)));
                 if let Some(rise) = self.last_rise {
-                    let high = self.last_fall.map(|fall| width(rise, fall));
-                    self.periods.push((width(rise, at), high));
+                    let parts = self.last_fall.map(|fall| (width(rise, fall), width(fall, at)));
+                    self.periods.push((width(rise, at), parts));
                 }
                 (self.last_rise, self.last_fall) = (Some(at), None);
             }
@@ -356,6 +354,21 @@ mod tests {
         assert_eq!((duty.min, duty.bounds.unwrap().max.high), (333_333, 13_000_000 / 33));
         let bounds = jitter.cycle_to_cycle_ps.bounds.unwrap();
         assert_eq!((bounds.max.low, bounds.max.high), (0, 4 * US));
+    }
+
+    /// A pulse of unknown length within a period of a known one.
+    #[test]
+    fn what_the_high_part_has_more_the_low_part_has_less() {
+        let mut recording = Recording::new("board", 0, &[("pin".to_owned(), false)], 100);
+        let slack = [(2, 2), (4, 8), (2, 2)];
+        for ((n, at), slack) in [10, 20, 40].into_iter().enumerate().zip(slack) {
+            assert!(recording.edge(0, n % 2 == 0, at * US, (slack.0 * US, slack.1 * US)));
+        }
+        let pin = statistics(&recording.finish(80 * US, &[(0, 8_000_000)]), 0, None);
+        let duty = pin.duty_ppm.unwrap();
+        let bounds = duty.bounds.unwrap();
+        let all = (bounds.min.low, duty.min, bounds.max.high);
+        assert_eq!(all, (266_666, 333_333, 533_333), "8, 10 and 16 of 30 us");
     }
 
     #[test]

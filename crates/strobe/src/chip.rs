@@ -4,6 +4,7 @@
 mod guess;
 mod parse;
 
+use strobe_model::number::hertz;
 use strobe_sim::board::{Board, Chip};
 use strobe_sim::cortexm::timing::CoreKind;
 use strobe_sim::svd::Svd;
@@ -74,12 +75,12 @@ fn describe(chip: &Chip, core_from: &str, guessed: bool) -> String {
         "as given by --memory"
     };
     format!(
-        "no board file describes {}: it has a {} ({core_from}) at {} Hz for the whole run, \
+        "no board file describes {}: it has a {} ({core_from}) at {} for the whole run, \
          memories {} ({from}), \
          and no peripheral does anything",
         chip.name,
         chip.core.name(),
-        chip.clock_hz,
+        hertz(chip.clock_hz),
         regions.collect::<Vec<_>>().join(", ")
     )
 }

@@ -7,11 +7,12 @@ use std::process::ExitCode;
 
 use strobe_analyse::compare::threshold::{self, Limit};
 use strobe_model::EndReason;
-use strobe_model::measurement::{Finding, Measurement};
+use strobe_model::measurement::{Ended, Finding, Measurement, Severity};
 use strobe_report::text;
 use strobe_source::simulated::Phase;
 use strobe_source::{Attach, attach};
 
+use crate::log::is_part;
 use crate::output::Wanted;
 use crate::simulate::{self, Setup, Threads, World};
 use crate::{board, exit, files, input, measurement};
@@ -125,6 +126,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(option) = args.of_firmware().filter(|_| !ran) {
         return Err(exit::usage(format!("{option} is for firmware, and all are measurements")));
     }
+    if !args.fail_above.is_empty() {
+        none_is_part(["a", "b"].into_iter().zip([&a, &b]))?;
+    }
     let compared = strobe_analyse::compare::compare_sets(&a, &b);
     let mut compared = compared.ok_or_else(|| exit::usage("there is nothing to compare"))?;
     // Each phase misses the same.
@@ -139,14 +143,45 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let is_above = threshold::judge(&mut compared, &args.fail_above)
         .map_err(|error| exit::usage(format!("--fail-above: {error}")))?;
+    // Whoever does not come to the end takes less.
+    let failed = failed_end(&a, &b).filter(|_| !args.fail_above.is_empty());
+    if let Some(end) = failed {
+        let text = format!("b failed where a did not: {}; no limit is held by that", end.text);
+        compared.findings.insert(0, Finding::new(Severity::Warning, "failed-side", text));
+    }
     let selection = args.result.selection();
     let selection = text::Selection { instructions: true, parts: args.with_sides, ..selection };
     args.result.measurement(&compared, &selection)?;
-    Ok(match is_above {
-        true => exit::BUDGET.into(),
-        false if never => exit::NEVER.into(),
-        false => ExitCode::SUCCESS,
+    Ok(match (is_above, failed.and_then(exit::of_end)) {
+        (true, _) => exit::BUDGET.into(),
+        (false, Some(code)) => code.into(),
+        (false, None) if never => exit::NEVER.into(),
+        (false, None) => ExitCode::SUCCESS,
     })
+}
+
+/// A limit is about whole runs: of one that somebody stopped, what it lacks looks like less.
+fn none_is_part<'m>(
+    sides: impl Iterator<Item = (&'static str, &'m Vec<Measurement>)>,
+) -> anyhow::Result<()> {
+    for (side, runs) in sides {
+        if let Some(run) = runs.iter().find(|run| is_part(run)) {
+            return Err(exit::data(format!(
+                "--fail-above: {} ({side}) was stopped by the user, and part of a run holds no \
+                 limit; measure it anew",
+                run.subject.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// How one of `b` failed, if none of `a` did so too.
+fn failed_end<'m>(a: &[Measurement], b: &'m [Measurement]) -> Option<&'m Ended> {
+    let is_alike = |x: &Ended, y: &Ended| (&x.kind, x.code) == (&y.kind, y.code);
+    let in_a = |end: &Ended| a.iter().any(|run| is_alike(&run.window.ended, end));
+    let mut ends = b.iter().map(|run| &run.window.ended);
+    ends.find(|&end| exit::of_end(end).is_some() && !in_a(end))
 }
 
 impl Args {

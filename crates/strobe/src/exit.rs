@@ -3,6 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
+use strobe_model::measurement::Ended;
 use strobe_model::{EndReason, Record};
 
 use crate::terminal::message;
@@ -45,8 +46,11 @@ const SOFTWARE: u8 = 70;
 const IO: u8 = 74;
 /// A budget that is not held.
 pub const BUDGET: u8 = 110;
+const HARD_FAULT: u8 = 120;
+const LOCKUP: u8 = 121;
 /// What was asked for was never reached.
 pub const NEVER: u8 = 122;
+const UNMODELLED: u8 = 123;
 /// Stopped by the user.
 pub const INTERRUPTED: u8 = 130;
 
@@ -145,15 +149,29 @@ pub fn interrupted(text: impl Into<String>) -> anyhow::Error {
     Failure { code: INTERRUPTED, text: text.into() }.into()
 }
 
+/// The exit code for one of the firmware's own that is not 0.
+fn of_firmware(code: i32) -> u8 {
+    u8::try_from(code).ok().filter(|c| (1..=63).contains(c)).unwrap_or(63)
+}
+
+/// The exit code for how a measured run failed, if it did.
+pub fn of_end(ended: &Ended) -> Option<u8> {
+    match (ended.kind.as_str(), ended.code) {
+        ("exit", Some(code)) if code != 0 => Some(of_firmware(code)),
+        ("hard-fault", _) => Some(HARD_FAULT),
+        ("lockup", _) => Some(LOCKUP),
+        ("unmodelled", _) => Some(UNMODELLED),
+        _ => None,
+    }
+}
+
 /// The exit code for how a run ended.
 pub fn code_for(record: &Record) -> ExitCode {
     let code = match &record.window.end_reason {
-        EndReason::Exit { code } if *code != 0 => {
-            u8::try_from(*code).ok().filter(|c| (1..=63).contains(c)).unwrap_or(63)
-        }
-        EndReason::HardFault => 120,
-        EndReason::Lockup => 121,
-        EndReason::Unmodelled => 123,
+        EndReason::Exit { code } if *code != 0 => of_firmware(*code),
+        EndReason::HardFault => HARD_FAULT,
+        EndReason::Lockup => LOCKUP,
+        EndReason::Unmodelled => UNMODELLED,
         EndReason::Interrupted => INTERRUPTED,
         _ if !record.unreached.is_empty() => NEVER,
         EndReason::Exit { .. }

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use strobe_archive::date;
 
 use crate::{exit, files, measurement, output};
+pub use entry::is_part;
 use entry::{Entry, Names};
 pub use logged::Logged;
 use source::Source;

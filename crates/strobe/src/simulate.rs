@@ -8,6 +8,7 @@ mod world;
 use std::path::Path;
 
 use strobe_model::{EndReason, Record, Warning};
+use strobe_source::simulated::extremes::{Alone, OTHER_END};
 use strobe_source::simulated::trace;
 use strobe_source::simulated::{self, HeapSettings, Host, Recorder, Settings, TimelineSettings};
 use strobe_symbols::Firmware;
@@ -198,11 +199,18 @@ fn carry_out<H: Host + Send>(
     let pictures = Gallery::finish(galleries)?;
     let wanted = wants_others(setup, settings, &terminal, std::slice::from_ref(&outcome));
     let others = outputs.others.filter(|_| wanted);
-    let others = others.and_then(|hosts| {
+    let others = others.map(|hosts| {
         let (board, likely) = (&choice.board, &outcome.record);
         simulated::extremes::run(firmware, board, settings, likely, hosts, &interrupted)
     });
     let mut record = outcome.record;
+    let others = match others {
+        Some(Err(Alone::OtherEnd(text))) => {
+            record.warnings.push(Warning::new(OTHER_END, text));
+            None
+        }
+        others => others.and_then(Result::ok),
+    };
     record.subject.file = input::file_name(path);
     complete(&mut record, &terminal, pictures);
     if let Some(note) = &choice.note {

@@ -322,14 +322,25 @@ fn amount_of(amount: Amount, unit: Unit, kind: &Kind) -> Quantity {
     Quantity::new(Some(value.into()), unit.clone(), trust).unwrap_or_else(wrong)
 }
 
+/// Requests that were lost of all that there were, in percent, with the bounds of both counts.
 pub(super) fn lost_share(lost: &Quantity, taken: &Quantity) -> Quantity {
-    match (lost.value(), taken.value()) {
-        (Some(lost), Some(taken)) if lost.as_f64() + taken.as_f64() > 0.0 => {
-            let (lost, taken) = (lost.as_f64(), taken.as_f64());
-            Quantity::exact(100.0 * lost / (lost + taken), Unit::PERCENT)
-        }
-        _ => Quantity::unknown(Unit::PERCENT, "it is not known how many requests were lost"),
+    let unknown =
+        || Quantity::unknown(Unit::PERCENT, "it is not known how many requests were lost");
+    let (Some(own), Some(entries)) = (lost.value(), taken.value()) else { return unknown() };
+    let percent = |lost: Number, taken: Number| {
+        let all = lost.as_f64() + taken.as_f64();
+        (all > 0.0).then(|| 100.0 * lost.as_f64() / all)
+    };
+    let Some(value) = percent(own, entries) else { return unknown() };
+    if (lost.trust(), taken.trust()) == (&Trust::Exact, &Trust::Exact) {
+        return Quantity::exact(value, Unit::PERCENT);
     }
+    let (lost_low, lost_high) = lost.trust().bounds().unwrap_or((own, own));
+    let (taken_low, taken_high) = taken.trust().bounds().unwrap_or((entries, entries));
+    let low = percent(lost_low, taken_high).map_or(value, |low| low.min(value));
+    let high = percent(lost_high, taken_low).map_or(value, |high| high.max(value));
+    let trust = Trust::Modelled { low: low.into(), high: high.into(), why: None };
+    Quantity::new(Some(value.into()), Unit::PERCENT, trust).unwrap_or_else(|_| unknown())
 }
 
 /// A part of a whole in percent, with the bounds of both.

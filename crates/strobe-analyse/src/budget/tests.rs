@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use strobe_model::Bounds;
 use strobe_model::measurement::{
-    ClockSpan, Ended, Instrument, Measurement, Number, Quantity, Subject, Trust, Unit, Window,
+    Cell, ClockSpan, Column, Content, Ended, Instrument, Measurement, Number, Quantity, Subject,
+    Table, Trust, Unit, Window,
 };
 
 use super::*;
@@ -36,6 +37,31 @@ fn limits_are_read_as_written() {
     for wrong in ["", "fast", "12 K", "1.2.3 ms", "++2 %%", "99999999999999999999", "%"] {
         assert!(Limit::parse(wrong).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn a_share_of_lost_requests_has_the_bounds_of_both_counts() {
+    let share = |count: Cell, lost: Cell| {
+        let counted = |id: &str| Column::figure(id, id, Unit::COUNT);
+        let columns = vec![counted("count"), counted("lost"), Column::text("name", "name")];
+        let mut table = Table::new(columns);
+        table.row([count, lost, "SysTick".into()]);
+        let window = Window::untimed("a test", Ended::default());
+        let mut run = Measurement::new(Subject::default(), Instrument::default(), window);
+        run.push("interrupts", "interrupts", Content::Table(table));
+        let found = Selector::LostInterrupts("SysTick".to_owned()).find(&run);
+        found.ok().expect("a figure").quantity
+    };
+    let modelled = |likely: u64, low: u64, high: u64| {
+        let trust = Trust::Modelled { low: low.into(), high: high.into(), why: None };
+        Cell::Figure { value: Some(likely.into()), trust }
+    };
+    let exact = share(300u64.into(), 100u64.into());
+    assert_eq!(exact, Quantity::exact(25.0, Unit::PERCENT));
+    let open = share(modelled(300, 200, 300), modelled(100, 100, 200));
+    assert_eq!(open.value().map(Number::as_f64), Some(25.0));
+    let bounds = open.trust().bounds().map(|(low, high)| (low.as_f64(), high.as_f64()));
+    assert_eq!(bounds, Some((25.0, 50.0)));
 }
 
 #[test]

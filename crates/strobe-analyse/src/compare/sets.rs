@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use strobe_model::measurement::{
-    Cell, Column, Content, Measurement, NamedPart, Number, Table, Unit,
+    Cell, Column, Content, Ended, Finding, Measurement, NamedPart, Number, Severity, Table, Unit,
 };
 
 use super::certain::{Certain, RATE, Repeated};
@@ -50,6 +50,31 @@ pub fn compare_sets(a: &[Measurement], b: &[Measurement]) -> Option<Measurement>
     });
     compared.parts = parts.collect();
     Some(compared)
+}
+
+/// Runs of a set that ended otherwise than the rest have done other work, whichever run is shown.
+pub(super) fn ends(compared: &mut Measurement, repeated: &Repeated) {
+    let mut all: Vec<(&Ended, [usize; 2])> = Vec::new();
+    for (side, runs) in [&repeated.a, &repeated.b].into_iter().enumerate() {
+        for run in runs {
+            let end = &run.window.ended;
+            let is_alike = |other: &Ended| (&other.kind, other.code) == (&end.kind, end.code);
+            match all.iter().position(|(other, _)| is_alike(other)) {
+                Some(at) => all[at].1[side] += 1,
+                None => all.push((end, if side == 0 { [1, 0] } else { [0, 1] })),
+            }
+        }
+    }
+    if all.len() < 2 {
+        return;
+    }
+    let each = all.iter().map(|(end, [a, b])| format!("{} ({a} of a, {b} of b)", end.text));
+    let text = format!(
+        "runs ended for different reasons: {}; times and sums may not be of the same work",
+        each.collect::<Vec<_>>().join(", ")
+    );
+    compared.findings.retain(|finding| finding.code != "other-end");
+    compared.findings.push(Finding::new(Severity::Warning, "other-end", text));
 }
 
 /// The run in the middle by its first total.

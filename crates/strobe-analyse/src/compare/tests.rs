@@ -308,7 +308,7 @@ fn what_cannot_be_compared_is_a_finding() {
     assert!(cell(&compared, "totals-cycles", "a", "cycles").is_none(), "units differ");
     assert!(compared.section("interrupts").is_none(), "b has none");
     let clock = &compared.findings[1].text;
-    assert_eq!(clock, "the core clock differs: 48000000 Hz (a), 16000000 Hz (b)");
+    assert_eq!(clock, "the core clock differs: 48,000,000 Hz (a), 16,000,000 Hz (b)");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use strobe_model::measurement::{Cell, Content, Finding, Measurement, Number, Severity, Table};
 
+use super::words::real;
 use crate::statistics::counts::Shares;
 
 /// A limit: `2%` of the whole, or `send=5%` of what a function has by itself.
@@ -83,7 +84,7 @@ impl Growth {
             return Outcome::Holds;
         }
         let [of_a, of_b] = self.sides.map(|side| match unit {
-            "" => side.to_string(),
+            "" => real(side),
             _ => format!("{side:.2}{unit}"),
         });
         let more = match a {

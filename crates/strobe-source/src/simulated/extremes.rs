@@ -5,16 +5,18 @@
 //! code may wait for. Two further runs, in which each wait takes the least and the most, rest on
 //! nothing; they take as long again each.
 
+mod elsewhere;
+
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::measurement::{Content, Finding, Kind, Measurement, Profile, Severity};
-use strobe_model::number::grouped;
+use strobe_model::measurement::{Content, Finding, Kind, Measurement, Profile, Section, Severity};
+use strobe_model::number::{counted, grouped};
 use strobe_model::{Cause, EndReason, Record, Trust};
 use strobe_sim::board::Board;
 use strobe_sim::pace::Model;
 use strobe_symbols::Firmware;
 
-use super::measurement::{TURNS, UNBOUNDED};
+use super::measurement::{CALLS, TURNS, UNBOUNDED, WINDOWS, WITH_CALLEES};
 use super::rig::{self, Chip, Layout};
 use super::settings::{Limit, Settings};
 use super::{Host, Quiet};
@@ -26,12 +28,27 @@ const WHY: &str = "waits are modelled: bounds are those of a run with the least 
 /// The finding that bounds are those that one run carries along.
 pub const CARRIED: &str = "carried-bounds";
 
+/// The warning that a run of another model comes to another end.
+pub const OTHER_END: &str = "other-end-of-model";
+
+/// Why there is nothing to lay beside the likely run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Alone {
+    /// A run could not be made, or somebody stopped it.
+    Nothing,
+    /// A run came to another end: what the reader should know of it.
+    OtherEnd(String),
+}
+
 /// Beyond this part more of the likely run's cycles another run has gone astray.
 const PATIENCE: u64 = 2;
 
 /// A run whose carried bounds are not wider than this part of its cycles is not run again for what
 /// entering and leaving handlers leaves open.
 const NARROW: u64 = 1000;
+
+/// Distributions that a note lists whose numbers of values are unequal in the runs.
+const LISTED: usize = 6;
 
 /// Whether the models make a difference to what was measured: there are waits (for flash, a slow
 /// bus, another master) of which nobody knows how long they are. What entering and leaving handlers
@@ -46,8 +63,10 @@ pub fn differ(likely: &Record) -> bool {
 }
 
 /// Runs the low and the high model, at the same time, with what comes in as in the likely run.
-/// Nothing if one of them could not be run or did not come to the same end: then it cannot be laid
-/// beside the likely one.
+///
+/// # Errors
+/// If one of them could not be run or did not come to the same end: then it cannot be laid beside
+/// the likely one.
 pub fn run<H: Host + Send>(
     firmware: &Firmware,
     board: &Board,
@@ -55,24 +74,32 @@ pub fn run<H: Host + Send>(
     likely: &Record,
     hosts: &mut [H; 2],
     interrupted: &AtomicBool,
-) -> Option<[Record; 2]> {
+) -> Result<[Record; 2], Alone> {
     let settings = beside(settings, likely);
-    side_by_side(hosts, |model, host| {
+    let records = side_by_side(hosts, |model, host| {
         let settings = Settings { model, ..settings.clone() };
-        let outcome = super::run(firmware, board, &settings, host, interrupted).ok()?;
-        Some(outcome.record).filter(|record| same_end(likely, record))
-    })
+        Some(super::run(firmware, board, &settings, host, interrupted).ok()?.record)
+    });
+    let records = records.ok_or(Alone::Nothing)?;
+    let alone = {
+        let mut each = records.iter().zip(["least", "most"]);
+        each.find_map(|(record, of)| unlike(likely, record, of))
+    };
+    alone.map_or(Ok(records), Err)
 }
 
 /// The same of a rig: all its chips in the low model, and all in the high one. `likely` are the
 /// chips' records, in their order. The chip `at` has the hosts; of the others nothing is seen.
+///
+/// # Errors
+/// Those of [`run`].
 pub fn run_rig<H: Host + Send>(
     layout: Layout,
     likely: &[&Record],
     (at, hosts): (usize, &mut [H; 2]),
     interrupted: &AtomicBool,
-) -> Option<[Vec<Record>; 2]> {
-    side_by_side(hosts, |model, host| {
+) -> Result<[Vec<Record>; 2], Alone> {
+    let records = side_by_side(hosts, |model, host| {
         let chips = layout.chips.iter().zip(likely).map(|(chip, likely)| {
             let settings = Settings { model, ..beside(&chip.settings, likely) };
             chip.with_settings(settings)
@@ -84,10 +111,16 @@ pub fn run_rig<H: Host + Send>(
         ends[at] = host;
         let layout = Layout { chips: &chips, wires: layout.wires, delay: layout.delay };
         let outcomes = rig::run(layout, &mut ends, interrupted).ok()?;
-        let records: Vec<Record> = outcomes.into_iter().map(|outcome| outcome.record).collect();
-        let same = records.iter().zip(likely).all(|(one, likely)| same_end(likely, one));
-        same.then_some(records)
-    })
+        Some(outcomes.into_iter().map(|outcome| outcome.record).collect::<Vec<Record>>())
+    });
+    let records = records.ok_or(Alone::Nothing)?;
+    let alone = {
+        let runs = records.iter().zip(["least", "most"]);
+        let mut each =
+            runs.flat_map(|(run, of)| run.iter().zip(likely).map(move |ends| (ends, of)));
+        each.find_map(|((one, likely), of)| unlike(likely, one, of))
+    };
+    alone.map_or(Ok(records), Err)
 }
 
 /// The low and the high model at the same time.
@@ -129,6 +162,23 @@ fn same_end(likely: &Record, other: &Record) -> bool {
     likely.window.end_reason == other.window.end_reason
 }
 
+/// What is to be stated of a run with the least or the most `of` each wait, where that came to
+/// another end than the likely one.
+fn unlike(likely: &Record, other: &Record, of: &str) -> Option<Alone> {
+    if same_end(likely, other) {
+        return None;
+    }
+    let end = match other.window.end_reason {
+        EndReason::Interrupted => return Some(Alone::Nothing),
+        EndReason::DefaultLimit => "it does not come to an end in twice the time".to_owned(),
+        _ => super::ended(other).text,
+    };
+    Some(Alone::OtherEnd(format!(
+        "with the {of} of each wait the run ends otherwise: {end}; bounds are those of this run \
+         alone, and do not cover that"
+    )))
+}
+
 /// The measurement of a run with bounds from the two others.
 pub fn measurement(likely: &Record, others: &[Record; 2]) -> Measurement {
     let mut out = super::measurement(likely);
@@ -143,8 +193,12 @@ pub fn enclose(likely: &mut Measurement, others: [&Measurement; 2]) {
     likely.findings.retain(|finding| finding.code != CARRIED);
     let unequal = windows(likely, others);
     likely.findings.extend(unequal);
+    let elsewhere = elsewhere::functions(likely, others);
+    likely.findings.extend(elsewhere);
     for section in &mut likely.sections {
         section.notes.retain(|note| note != UNBOUNDED);
+        let note = numbers(section, others.map(|other| other.section(&section.id)));
+        section.notes.extend(note);
         if let Content::Profile(profile) = &mut section.content {
             settle(profile);
         }
@@ -165,6 +219,49 @@ fn windows(likely: &Measurement, others: [&Measurement; 2]) -> Option<Finding> {
     (own != low || own != high).then(|| Finding::new(Severity::Note, "number-of-windows", text))
 }
 
+/// What the reader should know of values that come one by one, where the runs have unequal numbers
+/// of them: one that takes another way may call what this one does not.
+fn numbers(own: &Section, others: [Option<&Section>; 2]) -> Option<String> {
+    let [low, high] = others.map(|other| other.map(counts).unwrap_or_default());
+    let counts = counts(own);
+    let mut unequal = Vec::new();
+    for (at, (name, here)) in counts.iter().enumerate() {
+        // Names may come again, as those of threads.
+        let before = counts[..at].iter().filter(|(other, _)| other == name).count();
+        let there = [&low, &high].map(|all| {
+            let mut same = all.iter().filter(|(other, _)| other == name);
+            same.nth(before).map_or(0, |(_, count)| *count)
+        });
+        let (least, most) = there.iter().fold((*here, *here), |(l, m), n| (l.min(*n), m.max(*n)));
+        if least != most {
+            let all = [*here, least, most].map(grouped);
+            unequal.push(format!("{} ({} to {}) of {name}", all[0], all[1], all[2]));
+        }
+    }
+    let more = unequal.len().saturating_sub(LISTED);
+    unequal.truncate(LISTED);
+    let mut list = unequal.join(", ");
+    if more > 0 {
+        list += &format!(" and {}", counted(more as u64, "other"));
+    }
+    (!list.is_empty()).then(|| format!("How many there are depends on how long waits are: {list}."))
+}
+
+/// How many values the distributions of a section have. Of calls, each has several of them; and
+/// windows have a finding of their own.
+fn counts(section: &Section) -> Vec<(String, u64)> {
+    let Content::Distributions(all) = &section.content else { return Vec::new() };
+    let each = all.distributions.iter().filter_map(|one| {
+        let name = match section.id.as_str() {
+            CALLS => one.name.strip_suffix(WITH_CALLEES)?.trim_end(),
+            WINDOWS => return None,
+            _ => one.name.as_str(),
+        };
+        Some((name.to_owned(), one.spread.count()))
+    });
+    each.collect()
+}
+
 /// What depends on how often loops go round has the bounds of the runs, or is the same in all.
 fn settle(profile: &mut Profile) {
     let samples = [&profile.leaves, &profile.chains];
@@ -181,7 +278,9 @@ fn settle(profile: &mut Profile) {
 
 #[cfg(test)]
 mod tests {
-    use strobe_model::measurement::{Ended, Instrument, Subject, Window};
+    use strobe_model::measurement::{
+        Distribution, Distributions, Ended, Instrument, Subject, Unit, Window,
+    };
 
     use super::*;
 
@@ -201,5 +300,37 @@ mod tests {
         assert!(stated.contains(numbers), "{stated}");
         assert_eq!(found([Some(3); 3]), None);
         assert_eq!(found([None; 3]), None, "the whole run");
+    }
+
+    #[test]
+    fn unequal_numbers_of_values_are_stated() {
+        let with = |id: &str, names: &[&str], counts: &[u64]| {
+            let window = Window::untimed("a test", Ended::default());
+            let mut made = Measurement::new(Subject::default(), Instrument::default(), window);
+            let one = |(name, count): (&&str, &u64)| {
+                let each = (0..*count).map(|_| 30u64).collect();
+                Distribution::exact(*name, Unit::CYCLES, each)
+            };
+            let distributions = names.iter().zip(counts).map(one).collect();
+            made.push(id, "values", Content::Distributions(Distributions { distributions }));
+            made
+        };
+        let notes = |id: &str, names: &[&str], all: [&[u64]; 3]| {
+            let [mut likely, low, high] = all.map(|counts| with(id, names, counts));
+            enclose(&mut likely, [&low, &high]);
+            likely.sections.swap_remove(0).notes.join("\n")
+        };
+        let states = "How many there are depends on how long waits are:";
+        let calls = ["slow with callees", "slow alone", "fast with callees", "fast alone"];
+        let stated = notes(CALLS, &calls, [&[0, 0, 8, 8], &[0, 0, 8, 8], &[8, 8, 0, 0]]);
+        assert_eq!(stated, format!("{states} 0 (0 to 8) of slow, 8 (0 to 8) of fast."));
+        // The second of two threads of one name.
+        let stated = notes("durations", &["worker"; 2], [&[5, 7], &[5, 9], &[5, 6]]);
+        assert_eq!(stated, format!("{states} 7 (6 to 9) of worker."));
+        assert_eq!(notes("durations", &["worker"], [&[3], &[3], &[3]]), "");
+        let many: Vec<u64> = (1..9).collect();
+        let stated = notes("latencies", &["x"; 8], [&[9; 8], &many, &[9; 8]]);
+        assert!(stated.ends_with("9 (6 to 9) of x and 2 others."), "{stated}");
+        assert_eq!(notes(WINDOWS, &["begin to end"], [&[3], &[4], &[5]]), "", "a finding does");
     }
 }

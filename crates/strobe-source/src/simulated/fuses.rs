@@ -2,6 +2,7 @@
 //! choose the clock, and behind them lock bits and signature, which a run has no use for; Intel HEX
 //! has configuration words, as option bytes.
 
+use strobe_model::number::hertz;
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_symbols::{Firmware, Machine, Segment};
@@ -52,11 +53,11 @@ pub(super) fn program(fuses: &[u8], whose: &str, bus: &mut Bus) {
     let names = ["low", "high", "extended"].iter().zip(fuses);
     let bytes: Vec<String> = names.map(|(name, byte)| format!("{name} {byte:#04x}")).collect();
     let effects = bus.program_fuses(fuses);
-    let hz = bus.clocks.core_hz();
+    let hz = hertz(bus.clocks.core_hz());
     bus.warnings.add(
         "fuses",
         format!(
-            "the fuses {whose} ({}) choose {}; the core begins at {hz} Hz",
+            "the fuses {whose} ({}) choose {}; the core begins at {hz}",
             bytes.join(", "),
             effects.join("; ")
         ),

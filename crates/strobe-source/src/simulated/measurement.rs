@@ -21,7 +21,7 @@ use strobe_model::measurement::{
 };
 use strobe_model::{Bounds, Cause, EndReason, Record};
 
-pub use calls::UNBOUNDED;
+pub use calls::{CALLS, UNBOUNDED, WINDOWS, WITH_CALLEES};
 pub use chip::{core_timing, of_rows, of_run, on_chips};
 pub use rig::{Joined, rig};
 pub(super) use waits::TURNS;

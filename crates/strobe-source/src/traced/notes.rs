@@ -1,6 +1,7 @@
 //! What happened beside the bytes of a recording, with how often.
 
 use strobe_decode::container::Note;
+use strobe_model::number::hertz;
 
 /// Whether bytes are missing where this stands.
 pub fn breaks_off(note: &Note) -> bool {
@@ -48,7 +49,7 @@ impl Notes {
                 );
             }
             Note::ClockChanged { core_hz, .. } => {
-                self.add(&format!("the core clock became {core_hz} Hz"))
+                self.add(&format!("the core clock became {}", hertz(*core_hz)))
             }
             Note::Intrusion { total_us, halted_us } => self.add(&format!(
                 "taking samples halted the core for {halted_us} us of {total_us} us"

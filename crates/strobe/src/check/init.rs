@@ -1,6 +1,7 @@
 //! `strobe init`: a first `strobe.toml`, with limits slightly above what a run measured.
 
 use std::fmt::Write;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,6 +14,7 @@ use super::commands;
 use super::config::{Firmware, Words};
 use super::entry::From;
 use super::measure::{self, Failed};
+use super::not_interrupted;
 use crate::{exit, files, input, output, terminal};
 
 /// Functions that get a budget, and the part of all cycles that one must have.
@@ -68,6 +70,16 @@ impl Args {
         parent.filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
     }
 
+    /// The same from the root. One that is not there is found out before anything runs in it.
+    fn place(&self) -> anyhow::Result<PathBuf> {
+        let refused = |error: io::Error| files::cannot_write(&self.output, &error);
+        let place = self.directory().canonicalize().map_err(refused)?;
+        match files::is_directory(&place)? {
+            true => Ok(place),
+            false => Err(refused(io::ErrorKind::NotADirectory.into())),
+        }
+    }
+
     /// What is measured, of this file.
     fn measured(&self, elf: PathBuf) -> Firmware {
         let firmware = Firmware::of(elf, self.board.clone(), self.until.clone());
@@ -80,20 +92,22 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = args.file().filter(|path| path.exists() && !args.force) {
         return Err(exit::usage(format!("{} exists; --force replaces it", path.display())));
     }
-    let directory = args.directory();
-    let unreadable = |e| exit::no_input(format!("cannot read {}: {e}", directory.display()));
-    let directory = directory.canonicalize().map_err(unreadable)?;
+    let directory = args.place()?;
     // What is no firmware has its own words.
     input::firmware(&args.firmware)?;
     let elf = args.firmware.canonicalize().unwrap_or_else(|_| args.firmware.clone());
     let elf = elf.strip_prefix(&directory).map(Path::to_owned).unwrap_or(elf);
     let firmware = args.measured(elf);
     commands::register_sources(&firmware, &directory)?;
-    let run = measure::watched(&firmware, &directory).map_err(Failed::passed_on)?;
+    let run = measure::watched(&firmware, &directory);
+    not_interrupted()?;
+    let run = run.map_err(Failed::passed_on)?;
     let [size, stack] =
         [From::Size, From::Stack].map(|from| measure::of(&firmware, &from, &directory));
     // What moves a pin is known of most firmware; of one whose pins cannot be recorded nothing is.
     let pins = measure::pins(&firmware, &directory);
+    // These may have ended for that, and not for what the firmware lacks.
+    not_interrupted()?;
     let mut written = Written::new(&firmware).all(&run, size.ok().as_ref(), stack.ok().as_ref());
     written.heap(&run);
     pins.iter().for_each(|pins| written.pins(pins));

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use strobe_model::measurement::Measurement;
 use strobe_model::{EndReason, Record, Warning};
+use strobe_source::simulated::extremes::{Alone, OTHER_END};
 use strobe_source::simulated::rig::{self as simulated, Chip, Layout};
 use strobe_source::simulated::{
     self as source, HeapSettings, Heaps, Host, Outcome, Recorder, Settings, extremes,
@@ -63,10 +64,14 @@ impl Rig {
         let outcomes = outcomes.map_err(|e| self.explain(e))?;
         let pictures = Gallery::finish(galleries)?;
         let wanted = simulate::wants_others(setup, asked, &hosts[self.chosen], &outcomes);
-        let others = others.filter(|_| wanted).and_then(|hosts| {
+        let others = others.filter(|_| wanted).map(|hosts| {
             let likely: Vec<&Record> = outcomes.iter().map(|outcome| &outcome.record).collect();
             extremes::run_rig(layout, &likely, (self.chosen, hosts), &interrupted)
         });
+        let (others, mut alone) = match others {
+            Some(Err(Alone::OtherEnd(text))) => (None, Some(Warning::new(OTHER_END, text))),
+            others => (others.and_then(Result::ok), None),
+        };
         let others: Vec<Option<[Record; 2]>> = match others {
             Some([low, high]) => low.into_iter().zip(high).map(|(a, b)| Some([a, b])).collect(),
             None => outcomes.iter().map(|_| None).collect(),
@@ -78,6 +83,7 @@ impl Rig {
             record.subject.file = input::file_name(&self.members[i].path);
             if i == self.chosen {
                 simulate::complete(&mut record, &hosts[i], pictures);
+                record.warnings.extend(alone.take());
             }
             let unwatched = without_heaps[i].as_ref();
             record.warnings.extend(unwatched.map(|why| Warning::new("no-allocator", why)));

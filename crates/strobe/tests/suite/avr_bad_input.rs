@@ -77,8 +77,8 @@ fn fuses_of_the_firmware_are_used_and_reported() {
         &[
             "clock 1 MHz",
             "the fuses of the firmware (low 0x62, high 0xd9, extended 0xff) choose internal \
-             oscillator, 8000000 Hz \
-             divided by 8 (CKSEL, CKDIV8); the core begins at 1000000 Hz",
+             oscillator, 8,000,000 Hz \
+             divided by 8 (CKSEL, CKDIV8); the core begins at 1,000,000 Hz",
         ],
     );
     let other = report("atmega328p", source, &["--fuses", "0xff,0xce"]);

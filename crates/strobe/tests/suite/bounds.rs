@@ -94,6 +94,53 @@ fn width(trust: &Trust) -> u64 {
     }
 }
 
+/// A program for an STM32F103 that reads a slow register 200 times, and then reads where nothing
+/// answers if that took more than 1,300 cycles: it does with the most of each wait alone.
+fn hurried() -> Vec<u8> {
+    let code = [
+        load(0, 0),
+        0x2102,
+        0x6001, // ldr r0, =RCC_APB1ENR; movs r1, #2; str r1, [r0]: the timer's clock
+        load(0, 1),
+        load(1, 2),
+        0x6041,
+        0x2100,
+        0x6081, // SYST_RVR = 0xffffff; SYST_CVR = 0
+        0x2105,
+        0x6001, // SYST_CSR = 5
+        load(2, 3),
+        0x23c8, // ldr r2, =TIM3; movs r3, #200
+        0x6a51,
+        0x3b01,
+        0xd1fc, // ldr r1, [r2, #36]; subs r3, #1; bne
+        0x6881,
+        load(3, 4),
+        0x4299, // ldr r1, [r0, #8]; ldr r3, =0xffffff - 1300; cmp r1, r3
+        0xd200,
+        0x6809, // bhs done; ldr r1, [r1]
+        0xe7fe, // done: b .
+    ];
+    let pool = [0x4002_101c, 0xe000_e010, 0x00ff_ffff, 0x4000_0400, 0x00ff_ffff - 1_300];
+    builder(BASE, &code, &[("main", 0, 40), ("done", 40, 2)], &pool).build()
+}
+
+/// Bounds that do not cover what another model comes to are not printed in silence.
+#[test]
+fn a_model_that_ends_otherwise_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hurried.elf").display().to_string();
+    std::fs::write(&path, hurried()).unwrap();
+    let run = ["run", path.as_str(), "--board", "stm32f103", "--until", "1ms", "--format", "json"];
+    let ran = strobe(&run);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = read(&ran);
+    let all: Vec<_> = ran.findings.iter().map(|f| (f.code.as_str(), f.text.as_str())).collect();
+    let text = all.iter().find(|(code, _)| *code == "other-end-of-model").map(|(_, text)| *text);
+    let words = "with the most of each wait the run ends otherwise: a fault";
+    assert!(text.is_some_and(|text| text.starts_with(words)), "{all:?}");
+    assert!(all.iter().any(|(code, _)| *code == "carried-bounds"), "{all:?}");
+}
+
 /// What the reads before the wait take is in no figure of the call: the tick takes it up.
 #[test]
 fn a_benchmark_that_waits_for_a_tick_takes_as_long_in_each_model() {

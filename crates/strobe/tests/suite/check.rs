@@ -375,17 +375,23 @@ fn mistakes_of_a_run_are_mistakes_of_a_first_file() {
         let mut command = command();
         ran(command.arg(of).args(arguments).current_dir(folder.path()))
     };
-    let cases: [(&[&str], i32); 4] = [
+    let cases: [(&[&str], i32); 6] = [
         (&["fw.elf", "--until", "nosuch"], 64),
         (&["fw.elf", "--board", "nosuch"], 64),
         (&["fw.elf", "--until", "PB9:rise", "--until", "1ms"], 122),
         (&["fault.elf"], 120),
+        (&["fw.elf", "--until", "1ms", "-o", "fw.elf/x"], 74),
+        (&["fw.elf", "--until", "1ms", "-o", "nosuch/x"], 74),
     ];
     for (arguments, code) in cases {
         let (of_run, of_init) = (run("run", arguments), run("init", arguments));
         assert_eq!((of_run.code, of_init.code), (code, code), "{arguments:?} {}", of_init.stderr);
         if code == 64 {
             assert_eq!(of_init.stderr, of_run.stderr);
+        }
+        if code == 74 {
+            let written = format!("cannot write {}", arguments[4]);
+            assert!(of_init.stderr.contains(&written), "{}", of_init.stderr);
         }
         assert!(!folder.path().join("strobe.toml").exists(), "{arguments:?}");
     }

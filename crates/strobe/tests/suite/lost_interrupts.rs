@@ -97,11 +97,16 @@ fn what_is_masked_for_ever_is_counted() {
 /// TIM6 of an STM32F070 at 8 MHz: an update every 1,000 cycles, its flag cleared by the handler;
 /// interrupts are masked for `turns` of four cycles.
 fn updating(turns: u32) -> Vec<u8> {
+    updating_with(0x6013, turns)
+}
+
+/// The same with another instruction where the interrupt is enabled in the NVIC.
+fn updating_with(enable: u16, turns: u32) -> Vec<u8> {
     let code = [
         0x480c, 0x2110, 0x61c1, // ldr r0, =RCC; movs r1, #16; str r1, [r0, #0x1c]
         0x480c, 0x490c, 0x62c1, // ldr r0, =TIM6; ldr r1, =999; str r1, [r0, #0x2c]
         0x2101, 0x60c1, // movs r1, #1; str r1, [r0, #0xc]
-        0x4a0b, 0x4b0c, 0x6013, // ldr r2, =ISER; ldr r3, =1 << 17; str r3, [r2]
+        0x4a0b, 0x4b0c, enable, // ldr r2, =ISER; ldr r3, =1 << 17; str r3, [r2]
         0xb672, 0x6001, // cpsid i; str r1, [r0]
         0x4a0b, // ldr r2, =turns
         0x3a01, 0xd1fd, // subs r2, #1; bne
@@ -126,7 +131,33 @@ fn updates_of_a_timer_while_its_flag_is_set_are_lost() {
     assert!(finding.contains("19 requests of IRQ17 (TIM6)"), "{finding}");
 }
 
-/// The same with the one interrupt disabled in the NVIC, and nothing masked.
+/// A flag that asks for an interrupt which the NVIC never lets through is for whoever polls it.
+#[test]
+fn what_was_never_enabled_is_not_lost() {
+    let ran = run(&updating_with(0x46c0, 1_000_000), "stm32f070cb", "20500c");
+    assert!(!warnings(&ran).iter().any(|text| text.contains("lost")), "{:?}", warnings(&ran));
+}
+
+/// A timer runs for ten updates before its flag is cleared and the interrupt enabled.
+#[test]
+fn what_was_flagged_before_an_interrupt_was_enabled_is_not_lost() {
+    let code = [
+        0x480b, 0x2110, 0x61c1, // ldr r0, =RCC; movs r1, #16; str r1, [r0, #0x1c]
+        0x480b, 0x490b, 0x62c1, // ldr r0, =TIM6; ldr r1, =999; str r1, [r0, #0x2c]
+        0x2101, 0x60c1, 0x6001, // movs r1, #1; str r1, [r0, #0xc]; str r1, [r0]
+        0x4a0a, 0x3a01, 0xd1fd, // ldr r2, =turns; subs r2, #1; bne
+        0x6102, 0x4b09, // str r2, [r0, #0x10]; ldr r3, =1 << 17
+        0x4a09, 0x6013, // ldr r2, =ICPR; str r3, [r2]
+        0x4a09, 0x6013, 0xe7fe, // ldr r2, =ISER; str r3, [r2]; b .
+        0x4803, 0x2100, 0x6101, // ldr r0, =TIM6; movs r1, #0; str r1, [r0, #0x10]
+        0x4770, // bx lr
+    ];
+    let pool = [0x4002_1000, 0x4000_1000, 999, 2_600, 1 << 17, 0xe000_e280, 0xe000_e100];
+    let elf = arm(0x0800_0000, 16 + 17, &code, 38, &pool);
+    assert_eq!(counts(&run(&elf, "stm32f070cb", "20500c")), (10, 0, None));
+}
+
+/// The timer with its interrupt disabled in the NVIC, and nothing masked.
 #[test]
 fn what_disables_an_interrupt_is_the_culprit() {
     let code = [

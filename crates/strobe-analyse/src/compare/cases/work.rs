@@ -86,7 +86,8 @@ fn runs_of_the_same_time_cannot_differ_in_it() {
     assert!(codes(&compared).contains(&"same-length"));
     // No limit on all that is busy can fail there, which is no pass.
     assert!(matches!(of(&compared, "2%"), Outcome::Nothing(_)));
-    assert!(matches!(of(&compared, "filter=2%"), Outcome::Above(_)));
+    let Outcome::Above(text) = of(&compared, "filter=2%") else { panic!("{compared:?}") };
+    assert!(text.starts_with("filter: 1,000 -> 10,000, +900.0 %"), "{text}");
     // Where something is idle, it can.
     slow[2].cycles[0] = 40_000;
     let compared = checked(&asleep(stopped(program()), 20_000), &asleep(stopped(slow), 11_000));
@@ -277,6 +278,30 @@ fn samples_are_compared_with_cycles_by_shares() {
         "{said}"
     );
     assert_eq!(figures(&compared)["profile-shares/main/share-b"].as_f64(), 5_000.0 / 460.0);
+}
+
+#[test]
+fn other_exit_codes_are_other_ends() {
+    let exited = |code: i32| {
+        let mut run = run(program());
+        run.window.ended = Ended { kind: "exit".to_owned(), code: Some(code), ..Ended::default() };
+        run
+    };
+    let is_named = |a: i32, b: i32| {
+        let compared = checked(&exited(a), &exited(b));
+        compared.findings.iter().any(|finding| finding.code == "other-end")
+    };
+    assert_eq!([is_named(0, 0), is_named(0, 1), is_named(3, 3)], [false, true, false]);
+    // Whichever run of a set is the one that is shown.
+    let of_sets = |a: [i32; 3], b: [i32; 3]| {
+        let [a, b] = [a, b].map(|codes| codes.map(exited));
+        let compared = compare_sets(&a, &b).expect("runs on both sides");
+        let found = compared.findings.into_iter().find(|finding| finding.code == "other-end");
+        found.map(|finding| finding.text)
+    };
+    let text = of_sets([0, 0, 0], [0, 0, 1]).expect("a warning");
+    assert!(text.contains("(3 of a, 2 of b), ") && text.contains("(0 of a, 1 of b);"), "{text}");
+    assert_eq!(of_sets([0; 3], [0; 3]), None);
 }
 
 #[test]

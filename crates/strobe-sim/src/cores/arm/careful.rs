@@ -189,6 +189,10 @@ impl<O: Observer> Machine<O> {
         self.masked.set(self.cpu.is_masked(), pc, executed);
         if let Some((word, bits, on)) = self.system.nvic.switched.take() {
             self.disabled.set(numbers(word, bits), !on, pc, executed);
+            // What was flagged before is for whoever polled it.
+            let first = self.system.nvic.first.drain(..);
+            let irqs = first.filter_map(|exception| exception.checked_sub(number::IRQ0));
+            irqs.for_each(|irq| self.bus.forget_lost(irq));
         }
         self.cpu.pc = next;
         self.cpu.it = next_it;

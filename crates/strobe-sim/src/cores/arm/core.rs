@@ -183,12 +183,13 @@ impl<O: Observer> Machine<O> {
         self.handed_over = Some(table);
     }
 
-    /// Requests of an exception that came while the same one was pending.
+    /// Requests of an exception that came while the same one was pending. Of an interrupt that has
+    /// not been enabled yet there are none: its flag is for whoever polls it.
     pub fn lost_requests(&self, exception: u16) -> u64 {
         match exception.checked_sub(super::system::number::IRQ0) {
-            Some(irq) => self.bus.lost_requests(irq),
+            Some(irq) if self.system.nvic.wanted.contains(exception) => self.bus.lost_requests(irq),
             None if exception == super::system::number::SYSTICK => self.system.lost_ticks,
-            None => 0,
+            _ => 0,
         }
     }
 

@@ -69,6 +69,10 @@ pub(crate) fn numbers(word: usize, mut bits: u32) -> impl Iterator<Item = u16> {
 #[derive(Debug, Clone)]
 pub(crate) struct Nvic {
     pub(crate) enabled: Set,
+    /// Interrupts that have been enabled at any time: what others ask for, nobody takes by itself.
+    pub(crate) wanted: Set,
+    /// Those that were enabled for the first time, until somebody asks.
+    pub(crate) first: Vec<u16>,
     pub(crate) pending: Set,
     pub(crate) active: Set,
     /// Interrupts that the chip has.
@@ -107,8 +111,12 @@ impl Nvic {
 
     /// Back to reset, as the chip's maker built it.
     pub(crate) fn reset(&mut self) {
-        *self =
-            Nvic { irq_mask: self.irq_mask, priority_mask: self.priority_mask, ..Self::default() };
+        *self = Nvic {
+            wanted: self.wanted,
+            irq_mask: self.irq_mask,
+            priority_mask: self.priority_mask,
+            ..Self::default()
+        };
     }
 
     pub(crate) fn priority_mask(&self) -> u8 {
@@ -194,6 +202,11 @@ impl Nvic {
         let bits = bits & self.irq_mask[register];
         let word = &mut self.enabled.0[1 + register];
         *word = if on { *word | bits } else { *word & !bits };
+        if on {
+            let wanted = &mut self.wanted.0[1 + register];
+            self.first.extend(numbers(1 + register, bits & !*wanted));
+            *wanted |= bits;
+        }
         self.switched = Some((1 + register, bits, on));
     }
 
@@ -279,6 +292,8 @@ impl Default for Nvic {
         ALWAYS.into_iter().for_each(|exception| enabled.set(exception, true));
         Nvic {
             enabled,
+            wanted: Set::default(),
+            first: Vec::new(),
             pending: Set::default(),
             active: Set::default(),
             irq_mask: [0; IRQ_WORDS],

@@ -75,7 +75,12 @@ impl Gpio {
         let [.., enabled, by_edge, high] = self.pairs;
         let active = !(self.levels ^ high);
         let changed = self.levels ^ before;
+        let again = self.status & enabled & active & changed & by_edge;
         self.status |= enabled & active & (changed | !by_edge) & PINS;
+        cx.lose_requests(0, again.count_ones().into());
+        (1..cx.interrupt_lines()).for_each(|line| {
+            cx.lose_requests(line, bit(again, line as u32 - 1).into());
+        });
         if cx.interrupt_lines() > 0 {
             cx.interrupt(0, self.status != 0);
         }
@@ -159,7 +164,11 @@ mod tests {
     const BASE: u32 = 0x4001_0000;
 
     fn rig() -> Rig {
-        let gpio = apb_device(("GPIO0", "cmsdk-gpio"), BASE, &[6], "pins = 'P0_'");
+        with_lines(&[6])
+    }
+
+    fn with_lines(irqs: &[u16]) -> Rig {
+        let gpio = apb_device(("GPIO0", "cmsdk-gpio"), BASE, irqs, "pins = 'P0_'");
         Rig::new(&gpio.replace("size = 0x400\n", "size = 0x1000\n"))
     }
 
@@ -204,5 +213,23 @@ mod tests {
         rig.drive("P0_4", Some(false));
         rig.write32(BASE + INTSTATUS, 0x10);
         assert!(!rig.irq(6));
+    }
+
+    #[test]
+    fn edges_that_nobody_took_are_lost() {
+        let mut rig = with_lines(&[6, 10, 11, 12]);
+        // Pin 0 by high level, pins 1 and 2 by rising edge.
+        rig.write32(BASE + 0x30, 0x07);
+        rig.write32(BASE + 0x28, 0x06);
+        rig.write32(BASE + 0x20, 0x07);
+        for pin in ["P0_0", "P0_1", "P0_2", "P0_1", "P0_1", "P0_0"] {
+            rig.drive(pin, Some(true));
+            rig.drive(pin, Some(false));
+        }
+        let lost = [6, 10, 11, 12].map(|irq| rig.bus.lost_requests(irq));
+        assert_eq!(lost, [2, 0, 2, 0], "a level that comes again is none");
+        rig.write32(BASE + INTSTATUS, 0x07);
+        rig.drive("P0_1", Some(true));
+        assert_eq!(rig.bus.lost_requests(6), 2, "the flags were clear");
     }
 }

@@ -4,6 +4,7 @@
 //! CKSEL chooses from (9.2; in the low byte, as CKDIV8 is).
 
 use serde::Deserialize;
+use strobe_model::number::hertz;
 
 use crate::kernel::device::{ByteRegisters, Context, Create, Device, Fuses, Size};
 
@@ -116,6 +117,6 @@ impl Fuses for Clkpr {
         self.oscillator_hz = Some(hz);
         self.reset(cx);
         let divided = if self.initial == BY_8 { " divided by 8" } else { "" };
-        Some(format!("{name}, {hz} Hz{divided} (CKSEL, CKDIV8)"))
+        Some(format!("{name}, {}{divided} (CKSEL, CKDIV8)", hertz(hz)))
     }
 }

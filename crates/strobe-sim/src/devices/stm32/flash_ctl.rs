@@ -4,6 +4,7 @@
 //! ends.
 
 use serde::Deserialize;
+use strobe_model::number::hertz;
 
 use crate::devices::common::register::{bit, merge, part};
 use crate::kernel::device::{Context, Create, Device, Size};
@@ -88,10 +89,13 @@ pub(super) fn check_limits(max_hz: &[u32]) -> Result<(), String> {
 pub(super) fn check_speed(max_hz: &[u32], wait_states: u8, cx: &mut Context) {
     let hz = cx.clocks().core_hz();
     if let Some(&limit) = max_hz.get(usize::from(wait_states)).filter(|&&limit| hz > limit) {
-        cx.warn_of("too-few-wait-states", format!(
-            "flash: {wait_states} wait states are for up to {limit} Hz, the core ran at {hz} Hz: \
-             real flash would return wrong data"
-        ));
+        let text = format!(
+            "flash: {wait_states} wait states are for up to {}, the core ran at {}: real flash \
+             would return wrong data",
+            hertz(limit),
+            hertz(hz)
+        );
+        cx.warn_of("too-few-wait-states", text);
     }
 }
 
@@ -223,7 +227,7 @@ mod tests {
         rig.write32(BASE + ACR, 1);
         assert_eq!(rig.warnings(), "");
         rig.write32(BASE + ACR, 0);
-        assert!(rig.warnings().contains("0 wait states are for up to 24000000 Hz"));
+        assert!(rig.warnings().contains("0 wait states are for up to 24,000,000 Hz"));
     }
 
     /// RM0360 3.2.2: unlocking, and a wrong sequence that locks until reset.

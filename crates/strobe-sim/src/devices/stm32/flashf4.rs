@@ -237,7 +237,7 @@ mod tests {
         rig.write32(BASE + ACR, 1);
         assert!(!rig.warnings().contains("wait states are for"));
         rig.write32(BASE + ACR, 0);
-        assert!(rig.warnings().contains("0 wait states are for up to 30000000 Hz"));
+        assert!(rig.warnings().contains("0 wait states are for up to 30,000,000 Hz"));
     }
 
     /// RM0090 3.6.1 and 3.9.

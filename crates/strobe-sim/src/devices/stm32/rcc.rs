@@ -5,6 +5,7 @@
 //! modelled.
 
 use serde::Deserialize;
+use strobe_model::number::hertz;
 
 use crate::devices::common::register::{merge, part};
 use crate::kernel::device::{Context, Create, Device, ResetCause, Size};
@@ -210,7 +211,7 @@ impl Rcc {
         if sysclk > max {
             cx.warn_of(
                 "clock-too-fast",
-                format!("the clock ran at {sysclk} Hz, the part is for up to {max} Hz"),
+                format!("the clock ran at {}, the part is for up to {}", hertz(sysclk), hertz(max)),
             );
         }
     }

@@ -4,6 +4,8 @@
 //! loops take as long as on silicon. Clock outputs (MCO), the clock security system, spread
 //! spectrum and the clocks that LPENR stops in sleep are not modelled.
 
+use strobe_model::number::hertz;
+
 use super::rcc::shared::{self, CR_HSEBYP, CR_HSEON, CR_HSION, CR_PLLON, Sources};
 use crate::devices::common::register::{bit, merge, part};
 use crate::kernel::device::{Context, Create, Device, ResetCause, Size};
@@ -180,7 +182,11 @@ impl Rcc {
         for (what, hz, max) in all.into_iter().filter(|(_, hz, max)| hz > max) {
             cx.warn_of(
                 "clock-too-fast",
-                format!("the {what} clock ran at {hz} Hz, the part is for up to {max} Hz"),
+                format!(
+                    "the {what} clock ran at {}, the part is for up to {}",
+                    hertz(hz),
+                    hertz(max)
+                ),
             );
         }
         if let Some(fault) = self.pll().fault().filter(|_| self.is_ready(Source::Pll)) {

@@ -10,6 +10,7 @@ mod clock;
 mod tests;
 
 use serde::Deserialize;
+use strobe_model::number::hertz;
 
 use crate::devices::common::register::{bit, merge, part};
 use crate::kernel::clock::Gate;
@@ -142,7 +143,7 @@ impl Sysctl {
             if hz > max {
                 cx.warn_of(
                     "clock-too-fast",
-                    format!("the clock ran at {hz} Hz, the part is for up to {max} Hz"),
+                    format!("the clock ran at {}, the part is for up to {}", hertz(hz), hertz(max)),
                 );
             }
         }
@@ -158,9 +159,10 @@ impl Sysctl {
             let (configured, is) = (self.setting.crystal_hz(), self.options.crystal_hz);
             if self.setting.pll_has_crystal() && configured != Some(is) {
                 cx.warn(format!(
-                    "RCC.XTAL selects {} Hz, but the board's crystal has {is} Hz: the PLL is off \
-                     by as much",
-                    configured.map_or("no known".to_owned(), |hz| hz.to_string())
+                    "RCC.XTAL selects {}, but the board's crystal has {}: the PLL is off by as \
+                     much",
+                    configured.map_or("no known frequency".to_owned(), hertz),
+                    hertz(is)
                 ));
             }
             if !self.setting.pll_on() {

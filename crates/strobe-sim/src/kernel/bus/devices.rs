@@ -138,6 +138,13 @@ impl Bus {
         }
     }
 
+    /// Requests of an interrupt that nobody wanted until now are none.
+    pub(crate) fn forget_lost(&mut self, irq: u16) {
+        if let Some(lost) = self.interrupts.lost.get_mut(usize::from(irq)) {
+            *lost = 0;
+        }
+    }
+
     pub(crate) fn set_irq(&mut self, id: DeviceId, line: usize, level: bool) {
         let Some(entry) = self.slots[id.0 as usize].irqs.get_mut(line) else { return };
         if entry.1 == level {

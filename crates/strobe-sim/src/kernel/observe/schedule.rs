@@ -118,6 +118,11 @@ pub struct Schedule {
     waits: BTreeMap<u16, Waits>,
     under_way: Vec<Activation>,
     chain: Vec<Activation>,
+    /// Handlers that have ended since thread code last ran for longer than a moment: an AVR's has
+    /// an instruction between any two.
+    recent: Vec<Activation>,
+    /// When the first of these began.
+    busy_since: u64,
     thread: usize,
     /// Own cycles of the thread's present run.
     run: u64,
@@ -224,17 +229,23 @@ impl Schedule {
 
     pub(super) fn enter(&mut self, e: &Entry, threads: &Threads, bus: &Bus) {
         self.settle(e.begin, e.asleep);
-        let ended = self.chain.last().filter(|one| one.end > e.pended_at);
+        let ended = self.recent.last().filter(|one| one.end > e.pended_at);
         // Where thread code ran before and behind a handler, that has held nothing up.
         let from_thread = e.after.is_none() && self.under_way.is_empty();
-        let at_first = self.left_at <= e.pended_at.saturating_add(PROMPT);
+        let at_first = self.busy_since <= e.pended_at.saturating_add(PROMPT);
         let till = ended.map_or(u64::MAX, |one| one.end.saturating_add(PROMPT));
         let masked = e.masked_from.is_some();
         let held_up = match from_thread {
             true => at_first && (masked || till >= e.begin),
             false => at_first || masked,
         };
-        let behind = e.after.or(ended.map(|one| one.exception)).filter(|_| held_up);
+        let latency = e.now.saturating_sub(e.pended_at);
+        let last = e.after.or(ended.map(|one| one.exception)).filter(|_| held_up);
+        // Looked into for the longest wait alone: the others are not shown.
+        let behind = match self.waits(e.exception).longest {
+            Some(longest) if latency <= longest.time.cycles => last,
+            _ => last.map(|last| self.most_of_wait(e).unwrap_or(last)),
+        };
         match (e.after, self.under_way.last()) {
             (Some(_), Some(_)) => self.end_handler(threads, bus),
             (_, Some(interrupted)) => {
@@ -244,6 +255,11 @@ impl Schedule {
             (_, None) => {
                 self.left_at = e.begin;
                 self.chain.clear();
+                let until = self.recent.last().map(|one| one.end.saturating_add(PROMPT));
+                if until.is_none_or(|until| until < e.begin) {
+                    self.recent.clear();
+                    self.busy_since = e.begin;
+                }
                 // An exception that the thread itself asked for came right after what it did.
                 let by_thread = matches!(e.exception, number::SVCALL | number::PENDSV);
                 let since = if by_thread { e.begin.min(e.pended_at) } else { e.begin };
@@ -258,7 +274,6 @@ impl Schedule {
             run: 0,
             from: e.from,
         });
-        let latency = e.now.saturating_sub(e.pended_at);
         self.change(Start::Entered { latency, chained: e.after.is_some() }, &bus.clocks);
         let time = Extreme { cycles: latency, at: e.now, pc: e.from };
         let (masked_from, caller) = (e.masked_from, e.caller);
@@ -275,15 +290,35 @@ impl Schedule {
         }
     }
 
+    /// Whose handlers had the core for most of a wait, without those that interrupted them.
+    fn most_of_wait(&self, e: &Entry) -> Option<u16> {
+        let ending = self.under_way.last().filter(|_| e.after.is_some());
+        let ran: Vec<&Activation> = self.recent.iter().chain(ending).collect();
+        let mut own: BTreeMap<u16, i64> = BTreeMap::new();
+        for (at, one) in ran.iter().enumerate() {
+            let (from, to) = (one.begin.max(e.pended_at), one.end.min(e.begin));
+            let cycles = to.saturating_sub(from) as i64;
+            *own.entry(one.exception).or_default() += cycles;
+            // They are in the order of their ends: the one that this one interrupted comes later.
+            if let Some(around) = ran[at + 1..].iter().find(|other| other.begin < one.begin) {
+                *own.entry(around.exception).or_default() -= cycles;
+            }
+        }
+        let most = own.into_iter().max_by_key(|&(_, cycles)| cycles);
+        most.filter(|&(_, cycles)| cycles > 0).map(|(exception, _)| exception)
+    }
+
     /// The handler that runs has ended; nobody else runs yet.
     fn end_handler(&mut self, threads: &Threads, bus: &Bus) {
         let Some(mut ended) = self.under_way.pop() else { return };
         ended.end = self.last;
         self.note_run(&ended, self.last);
-        if self.chain.len() == MAX_CHAIN {
-            self.chain.remove(0);
+        for all in [&mut self.chain, &mut self.recent] {
+            if all.len() == MAX_CHAIN {
+                all.remove(0);
+            }
+            all.push(ended);
         }
-        self.chain.push(ended);
         self.look(State::WokenAt(ended.pended_at), threads, bus);
     }
 
@@ -349,6 +384,7 @@ impl Schedule {
         self.end_run(now, pc);
         self.under_way.clear();
         self.chain.clear();
+        self.recent.clear();
         self.thread = 0;
         self.states.iter_mut().for_each(|state| *state = State::Ready);
         self.waiting.clear();

@@ -13,6 +13,15 @@ use strobe_model::number::{counted, grouped};
 pub const UNBOUNDED: &str =
     "Cycles by the likely model; what bounds single calls have is not known.";
 
+/// The section of single calls.
+pub const CALLS: &str = "calls";
+
+/// That of single windows.
+pub const WINDOWS: &str = "windows";
+
+/// What stands behind a function's name where its callees count.
+pub const WITH_CALLEES: &str = "with callees";
+
 /// Cycles per call, by function.
 pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
     if record.calls.is_empty() {
@@ -27,7 +36,7 @@ pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
     let each = record.calls.iter().flat_map(|calls| {
         let FunctionCalls { name, .. } = calls;
         [
-            one(format!("{name} with callees"), &calls.with_callees),
+            one(format!("{name} {WITH_CALLEES}"), &calls.with_callees),
             one(format!("{name} alone"), &calls.alone),
             one(format!("{name} entry to return"), &calls.elapsed),
         ]
@@ -35,7 +44,7 @@ pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
     let content = Content::Distributions(Distributions { distributions: each.collect() });
     let title = "calls: cycles of each call with and without its callees, sleep included, handlers \
                  and other threads left out; entry to return counts them too";
-    let mut section = section("calls", title, content);
+    let mut section = section(CALLS, title, content);
     section.notes = record.calls.iter().flat_map(notes).collect();
     if model.rules {
         section.notes.push(UNBOUNDED.to_owned());
@@ -120,7 +129,7 @@ pub(super) fn windows(record: &Record, model: &Model) -> Option<Section> {
         one.why = model.why.clone();
     }
     let content = Content::Distributions(Distributions { distributions: vec![one] });
-    let mut section = section("windows", "windows: cycles of each, from beginning to end", content);
+    let mut section = section(WINDOWS, "windows: cycles of each, from beginning to end", content);
     section.notes.extend(windows.longest.map(|at| {
         let (whole, rest) = (grouped(at.nanoseconds / 1000), at.nanoseconds % 1000);
         let cycle = grouped(at.cycle);

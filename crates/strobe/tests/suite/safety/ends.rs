@@ -104,12 +104,52 @@ fn every_report_of_a_run_that_was_stopped_states_it() {
 }
 
 #[test]
+fn a_first_file_of_a_run_that_is_stopped_is_not_written() {
+    let folder = Folder::new();
+    let file = folder.0.path().join("strobe.toml");
+    let (elf, out) = (prebuilt("x25519-c"), file.display().to_string());
+    let child = start(&["init", &elf, "-o", &out, "--until", "exit", "--", "--interpret"]);
+    let ran = stopped(child, "TERM");
+    assert_eq!(ran.code, 130, "{}", ran.stderr);
+    assert!(!file.exists());
+}
+
+#[test]
 fn a_comparison_that_is_stopped_has_no_ratio() {
     let elf = prebuilt("x25519-c");
     let child = start(&["compare", &elf, &elf, "--until", "exit", "--interpret"]);
     let ran = stopped(child, "TERM");
     assert_eq!((ran.code, ran.stdout.as_str()), (130, ""), "{}", ran.stderr);
     assert!(ran.stderr.contains("nothing is compared"), "{}", ran.stderr);
+}
+
+/// What a run that was cut off, or that failed, did not do is not less.
+#[test]
+fn no_limit_is_held_by_a_run_that_did_not_come_to_its_end() {
+    let folder = Folder::new();
+    let blink = prebuilt("blink");
+    let ran = folder.strobe(&["run", &blink, "-o", "whole.measurement", "--until", "1ms"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let whole = folder.0.path().join("whole.measurement");
+    let text = std::fs::read_to_string(whole).expect("a measurement");
+    let ended = "\"ended\":{\"kind\":\"";
+    let text = text.replace(&format!("{ended}limit\""), &format!("{ended}interrupted\""));
+    std::fs::write(folder.0.path().join("part.measurement"), text).expect("it can be written");
+    let pairs = [("whole", "part"), ("part", "whole"), ("part", "part")];
+    for (a, b) in pairs.map(|(a, b)| (format!("{a}.measurement"), format!("{b}.measurement"))) {
+        let ran = folder.strobe(&["compare", &a, &b, "--fail-above", "clock_to_48mhz=100%"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{a} {b}");
+        assert!(ran.stderr.contains("stopped by the user"), "{}", ran.stderr);
+        assert_eq!(folder.strobe(&["compare", &a, &b]).code, 0, "{a} {b}");
+    }
+    let fault = prebuilt("fault");
+    let sides = ["compare", &blink, &fault, "--until", "20ms"];
+    let ran = strobe(&[&sides[..], &["--fail-above", "2%"]].concat());
+    assert_eq!(ran.code, 120, "{}", ran.stderr);
+    assert!(ran.stdout.contains("b failed where a did not"), "{}", ran.stdout);
+    assert_eq!(strobe(&sides).code, 0);
+    // Both fail: there is nothing that one has not come to.
+    assert_eq!(strobe(&["compare", &fault, &fault, "--fail-above", "2%"]).code, 0);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! (MCO), the clock security system and the USB prescaler are not modelled.
 
 use serde::Deserialize;
+use strobe_model::number::hertz;
 
 use crate::devices::common::register::{merge, part};
 use crate::devices::stm32::BACKUP_WRITABLE;
@@ -196,7 +197,11 @@ impl Rcc {
         for (what, hz, max) in limits.into_iter().filter(|(_, hz, max)| hz > max) {
             cx.warn_of(
                 "clock-too-fast",
-                format!("the {what} clock ran at {hz} Hz, the part is for up to {max} Hz"),
+                format!(
+                    "the {what} clock ran at {}, the part is for up to {}",
+                    hertz(hz),
+                    hertz(max)
+                ),
             );
         }
     }

@@ -138,7 +138,7 @@ fn too_fast_is_reported() {
     rig.set_bits(BASE + CR, CR_PLLON);
     rig.advance(1_600);
     rig.set_bits(BASE + CFGR, 2);
-    assert!(rig.warnings().contains("ran at 64000000 Hz, the part is for up to 48000000 Hz"));
+    assert!(rig.warnings().contains("ran at 64,000,000 Hz, the part is for up to 48,000,000 Hz"));
 }
 
 /// A peripheral without clock reads zero and ignores writes.

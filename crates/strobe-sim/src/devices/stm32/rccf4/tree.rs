@@ -1,6 +1,8 @@
 //! The clock tree's arithmetic: configuration register fields to frequencies (RM0090 7.2, 7.3.2,
 //! 7.3.3).
 
+use strobe_model::number::hertz;
+
 /// The clock sources, in the order of their bits in the clock interrupt register (RM0090 7.3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
@@ -67,12 +69,12 @@ impl Pll {
     /// What is outside the limits of RM0090 7.3.2.
     pub(super) fn fault(&self) -> Option<String> {
         if !(950_000..=2_100_000).contains(&self.input) {
-            let hz = self.input;
-            return Some(format!("the PLL's input is {hz} Hz, it must be 1 to 2 MHz"));
+            let hz = hertz(self.input);
+            return Some(format!("the PLL's input is {hz}, it must be 1 to 2 MHz"));
         }
         let fits = (100_000_000..=432_000_000).contains(&self.vco);
         (!fits).then(|| {
-            format!("the PLL's oscillator is at {} Hz, it must be 100 to 432 MHz", self.vco)
+            format!("the PLL's oscillator is at {}, it must be 100 to 432 MHz", hertz(self.vco))
         })
     }
 }
@@ -106,7 +108,9 @@ mod tests {
     fn the_pll_at_reset() {
         let pll = Pll::new(0x2400_3010, 16_000_000);
         assert_eq!((pll.system, pll.fast, pll.fault()), (96_000_000, 48_000_000, None));
-        assert!(Pll::new(0x2400_3004, 16_000_000).fault().unwrap().contains("input is 4000000 Hz"));
-        assert!(Pll::new(0x2400_0810, 16_000_000).fault().unwrap().contains("is at 32000000 Hz"));
+        assert!(
+            Pll::new(0x2400_3004, 16_000_000).fault().unwrap().contains("input is 4,000,000 Hz")
+        );
+        assert!(Pll::new(0x2400_0810, 16_000_000).fault().unwrap().contains("is at 32,000,000 Hz"));
     }
 }

@@ -64,7 +64,7 @@ fn the_pll_needs_power_and_the_right_crystal() {
     rig.write32(BASE + RCC, 3 << 23 | 1 << 22 | 0xb << 6 | 1 << 13);
     rig.advance(100_000);
     assert_eq!(rig.bus.clocks.core_hz(), 2_000_000, "the crystal by 4");
-    assert!(rig.warnings().contains("XTAL selects 6000000 Hz"), "{}", rig.warnings());
+    assert!(rig.warnings().contains("XTAL selects 6,000,000 Hz"), "{}", rig.warnings());
     assert!(rig.warnings().contains("while it is off"), "{}", rig.warnings());
 }
 

@@ -42,7 +42,7 @@ pub struct LongestWait {
     pub masked_from: Option<u32>,
     /// Where the interrupted function returns to.
     pub caller: Option<u32>,
-    /// The exception whose handler ended right before.
+    /// The exception whose handlers had the core for most of it, if one ended right before.
     pub behind: Option<u16>,
 }
 

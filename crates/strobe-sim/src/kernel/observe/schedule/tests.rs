@@ -121,6 +121,47 @@ fn a_handler_that_came_late_has_held_nothing_up() {
     assert_eq!(behind(&rig), Some(Some(SYSTICK)));
 }
 
+/// The last one may be short: what a request waited for is the handler that had most of the wait.
+#[test]
+fn a_request_waits_behind_the_handler_that_took_longest() {
+    let behind = |rig: &Rig| rig.schedule.waits(IRQ).longest.map(|wait| wait.behind);
+    let mut rig = Rig::new();
+    rig.enter(SYSTICK, 90, (90, 106));
+    rig.chain(PENDSV, 110, (3_000, 3_006));
+    rig.chain(IRQ, 100, (3_050, 3_056));
+    assert_eq!(behind(&rig), Some(Some(SYSTICK)));
+    // What was over when the request came does not count.
+    rig.leave_to(0, 3_100);
+    rig.enter(SYSTICK, 4_000, (4_000, 4_016));
+    rig.chain(PENDSV, 4_010, (9_000, 9_006));
+    rig.chain(IRQ, 8_990, (12_990, 12_996));
+    assert_eq!(behind(&rig), Some(Some(PENDSV)));
+    // Nor does an interrupted one that waited for most of its time.
+    rig.leave_to(0, 13_000);
+    rig.enter(PENDSV, 20_000, (20_000, 20_016));
+    rig.enter(SYSTICK, 20_100, (20_100, 20_116));
+    rig.leave_to_handler(29_000);
+    rig.chain(IRQ, 20_000, (29_100, 29_106));
+    assert_eq!(behind(&rig), Some(Some(SYSTICK)));
+}
+
+/// An AVR goes on with an instruction of the interrupted code between two handlers.
+#[test]
+fn handlers_with_a_moment_between_them_hold_up_together() {
+    let waited = |pause: u64| {
+        let mut rig = Rig::new();
+        rig.enter(SYSTICK, 90, (90, 94));
+        rig.leave_to(0, 3_000);
+        let begin = 3_000 + pause;
+        rig.enter(PENDSV, 200, (begin, begin + 4));
+        rig.leave_to(0, begin + 50);
+        rig.enter(IRQ, 100, (begin + 52, begin + 56));
+        rig.schedule.waits(IRQ).longest.map(|wait| wait.behind)
+    };
+    assert_eq!(waited(2), Some(Some(SYSTICK)));
+    assert_eq!(waited(500), Some(None), "it was not enabled");
+}
+
 #[test]
 fn a_handler_that_pends_the_switch_preempts() {
     let mut rig = Rig::new();
