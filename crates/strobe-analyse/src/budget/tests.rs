@@ -50,7 +50,8 @@ fn a_share_of_lost_requests_has_the_bounds_of_both_counts() {
         let mut run = Measurement::new(Subject::default(), Instrument::default(), window);
         run.push("interrupts", "interrupts", Content::Table(table));
         let found = Selector::LostInterrupts("SysTick".to_owned()).find(&run);
-        found.ok().expect("a figure").quantity
+        let Ok(found) = found else { panic!("no figure") };
+        found.quantity
     };
     let modelled = |likely: u64, low: u64, high: u64| {
         let trust = Trust::Modelled { low: low.into(), high: high.into(), why: None };

@@ -262,9 +262,20 @@ fn emptied(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens what somebody has opened already, to go on behind what is there: whether that was emptied,
+/// as by `>`, or not, as by `>>`, was up to them.
+fn opened_again(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().append(true).open(path)?;
+    lock::take(&file)?;
+    Ok(file)
+}
+
 fn begin(path: &Path) -> io::Result<Out> {
     let direct = |path: &Path| Ok(Out::Direct(io::BufWriter::new(emptied(path)?)));
-    if is_open_elsewhere(path) {
+    if is_stream(path) {
+        return Ok(Out::Direct(io::BufWriter::new(opened_again(path)?)));
+    }
+    if path.starts_with("/proc") {
         return direct(path);
     }
     let place = ledger::end_of_links(path);
@@ -287,10 +298,10 @@ fn begin(path: &Path) -> io::Result<Out> {
 
 /// Whether the name is one for what somebody has opened: `/dev/stdout`, `/dev/fd/3`,
 /// `/proc/self/fd/1`.
-fn is_open_elsewhere(path: &Path) -> bool {
+fn is_stream(path: &Path) -> bool {
     let streams = ["/dev/stdin", "/dev/stdout", "/dev/stderr"];
     path.starts_with("/dev/fd")
-        || path.starts_with("/proc")
+        || path.starts_with("/proc") && path.parent().is_some_and(|at| at.ends_with("fd"))
         || streams.iter().any(|stream| path == Path::new(stream))
 }
 
