@@ -14,7 +14,7 @@ use strobe_decode::bus::uart::{Parity, StopBits};
 use strobe_decode::bus::{self, Decoded, baud, i2c, spi, uart};
 use strobe_decode::capture::{self as captures, Capture, Level, write_sigrok};
 use strobe_decode::pins;
-use strobe_model::{BaudOrigin, FaultKind, PinsReport, WordKind};
+use strobe_model::{FaultKind, PinsReport, WordKind};
 use strobe_synth::captures::{LineFault, spi_bus, trace_pin};
 use strobe_synth::{I2cWave, Line, ParityBit, SpiWave, UartWave};
 
