@@ -94,63 +94,17 @@ fn find(
         let is_used = group.calls != 0 || group.inclusive.value != 0;
         group.own.value != 0 || is_used && group.name != NOWHERE && !group.is_place
     };
-    let sides_of = |m: &Match| [m.a.map(|at| &a.groups[at]), m.b.map(|at| &b.groups[at])];
     let all = matches(a, b);
-    let found = all.iter().copied().filter(|m| sides_of(m).into_iter().flatten().any(has_any));
-    let mut rows: Vec<Row> = found
-        .map(|matched| {
-            let groups = sides_of(&matched);
-            let own = groups.map(|group| group.map_or(0, |group| group.own.value));
-            let calls = groups.map(|group| group.map_or(0, |group| group.calls));
-            Row {
-                name: groups
-                    .into_iter()
-                    .flatten()
-                    .next_back()
-                    .map_or_else(String::new, |g| g.name.clone()),
-                is_one: is_one(groups, matched.how),
-                state: explain::state(sides, &all, &matched),
-                why: explain::why(sides, &matched),
-                certain: Certain::of_figures(&figures(sides, &matched), sides[0].one_model),
-                matched,
-                own,
-                calls,
-            }
-        })
-        .collect();
+    let found = all.iter().copied();
+    let found = found.filter(|m| explain::groups(sides, m).into_iter().flatten().any(has_any));
+    let mut rows: Vec<Row> = found.map(|matched| row(sides, &all, matched)).collect();
     let n = [a.all, b.all].map(|all| u64::try_from(all).unwrap_or(0));
     let inflation =
         sampled.then(|| certain::sampled(&mut rows, n, [a.idle.value, b.idle.value])).flatten();
     certain::repeated(&mut rows, sides, measure, section, repeated);
-    if repeated.is_set() && sides[0].other_models {
-        // How runs of one model vary does not show what it is off.
-        for row in &mut rows {
-            if let Certain::No(_) = Certain::of_figures(&figures(sides, &row.matched), false) {
-                row.certain = Certain::No("the timing models may be off by as much".to_owned());
-            }
-        }
-    }
     let names_known = [a, b].map(Side::knows_names);
-    if let Some(which) = nameless(names_known, [a.all, b.all]) {
-        // Nothing is gone or new where nobody knows what is what.
-        for row in &mut rows {
-            row.state.clear();
-            row.why.clear();
-            row.certain = Certain::No(format!("no names in {which}"));
-        }
-    }
-    let weight = |row: &Row| match sampled {
-        // Recordings of other lengths differ in everything: shares are compared.
-        true => {
-            let share = |side: usize| row.own[side] as f64 / n[side].max(1) as f64;
-            ((share(1) - share(0)).abs() * 1e12) as u64
-        }
-        false => row.own[1].abs_diff(row.own[0]),
-    };
-    rows.sort_by(|x, y| {
-        let key = |row: &Row| (weight(row), row.own[0].max(row.own[1]));
-        key(y).cmp(&key(x)).then_with(|| x.name.cmp(&y.name))
-    });
+    leave_undecided(&mut rows, sides, repeated.is_set(), names_known);
+    sort(&mut rows, sampled.then_some(n));
     name_apart(&mut rows, sides);
     Found {
         unit: measure.unit.clone(),
@@ -163,6 +117,59 @@ fn find(
         names_known,
         inflation,
     }
+}
+
+/// A function on both sides, or on one; for certain as far as its figures show.
+fn row(sides: &[Side; 2], all: &[Match], matched: Match) -> Row {
+    let groups = explain::groups(sides, &matched);
+    let own = groups.map(|group| group.map_or(0, |group| group.own.value));
+    let calls = groups.map(|group| group.map_or(0, |group| group.calls));
+    Row {
+        name: groups.into_iter().flatten().next_back().map_or_else(String::new, |g| g.name.clone()),
+        is_one: is_one(groups, matched.how),
+        state: explain::state(sides, all, &matched),
+        why: explain::why(sides, &matched),
+        certain: Certain::of_figures(&figures(sides, &matched), sides[0].one_model),
+        matched,
+        own,
+        calls,
+    }
+}
+
+/// What neither repeated runs nor samples can decide.
+fn leave_undecided(rows: &mut [Row], sides: &[Side; 2], is_set: bool, names_known: [bool; 2]) {
+    if is_set && sides[0].other_models {
+        // How runs of one model vary does not show what it is off.
+        for row in rows.iter_mut() {
+            if let Certain::No(_) = Certain::of_figures(&figures(sides, &row.matched), false) {
+                row.certain = Certain::No("the timing models may be off by as much".to_owned());
+            }
+        }
+    }
+    if let Some(which) = nameless(names_known, [sides[0].all, sides[1].all]) {
+        // Nothing is gone or new where nobody knows what is what.
+        for row in rows.iter_mut() {
+            row.state.clear();
+            row.why.clear();
+            row.certain = Certain::No(format!("no names in {which}"));
+        }
+    }
+}
+
+/// The greatest change first; of samples, so many on each side.
+fn sort(rows: &mut [Row], samples: Option<[u64; 2]>) {
+    let weight = |row: &Row| match samples {
+        // Recordings of other lengths differ in everything: shares are compared.
+        Some(n) => {
+            let share = |side: usize| row.own[side] as f64 / n[side].max(1) as f64;
+            ((share(1) - share(0)).abs() * 1e12) as u64
+        }
+        None => row.own[1].abs_diff(row.own[0]),
+    };
+    rows.sort_by(|x, y| {
+        let key = |row: &Row| (weight(row), row.own[0].max(row.own[1]));
+        key(y).cmp(&key(x)).then_with(|| x.name.cmp(&y.name))
+    });
 }
 
 /// Namesakes get their files.
