@@ -2,6 +2,7 @@
 
 use super::super::decode::{Control, Decoder};
 use super::super::error::DecodeError;
+use super::super::trace::StreamClass;
 use super::super::types::{ByteOrder, Type};
 use super::super::value::Value;
 use super::{Item, Lost, Open, Packet, Reader};
@@ -80,12 +81,7 @@ impl<'t, 'd> Reader<'t, 'd> {
         header?;
         let header = decoder.done[0].as_ref();
         self.check_uuid(header)?;
-        let stream = header.and_then(|h| h.get("stream_id")).and_then(Value::unsigned);
-        let stream = match stream {
-            Some(id) => self.trace.stream(id).ok_or(DecodeError::UnknownStream(id))?,
-            None if self.trace.streams.len() == 1 => &self.trace.streams[0],
-            None => self.trace.stream(0).ok_or(DecodeError::UnknownStream(0))?,
-        };
+        let stream = self.stream_of(header)?;
         let control = decoder.scope(1, stream.packet_context.as_deref());
         self.empty = decoder.empty;
         let control = control?;
@@ -122,6 +118,16 @@ impl<'t, 'd> Reader<'t, 'd> {
         }));
         decoder.bits.end_at(content_bits);
         Ok(Open { decoder, at, end, content_bits, stream, missing, repeats: false })
+    }
+
+    /// The stream that a packet with this header belongs to.
+    fn stream_of(&self, header: Option<&Value>) -> Result<&'t StreamClass, DecodeError> {
+        let id = header.and_then(|h| h.get("stream_id")).and_then(Value::unsigned);
+        match id {
+            Some(id) => self.trace.stream(id).ok_or(DecodeError::UnknownStream(id)),
+            None if self.trace.streams.len() == 1 => Ok(&self.trace.streams[0]),
+            None => self.trace.stream(0).ok_or(DecodeError::UnknownStream(0)),
+        }
     }
 
     /// Whether a packet with events is one of the last ones once more: a buffer that was written
