@@ -47,23 +47,8 @@ const PROMPT: u64 = 64;
 impl Schedule {
     pub(in super::super) fn enter(&mut self, e: &Entry, threads: &Threads, bus: &Bus) {
         self.settle(e.begin, e.asleep);
-        let ended = self.recent.last().filter(|one| one.end > e.pended_at);
-        // Where thread code ran before and behind a handler, that has held nothing up.
-        let from_thread = e.after.is_none() && self.under_way.is_empty();
-        let at_first = self.busy_since <= e.pended_at.saturating_add(PROMPT);
-        let till = ended.map_or(u64::MAX, |one| one.end.saturating_add(PROMPT));
-        let masked = e.masked_from.is_some();
-        let held_up = match from_thread {
-            true => at_first && (masked || till >= e.begin),
-            false => at_first || masked,
-        };
         let latency = e.now.saturating_sub(e.pended_at);
-        let last = e.after.or(ended.map(|one| one.exception)).filter(|_| held_up);
-        // Looked into for the longest wait alone: the others are not shown.
-        let behind = match self.waits(e.exception).longest {
-            Some(longest) if latency <= longest.time.cycles => last,
-            _ => last.map(|last| self.most_of_wait(e).unwrap_or(last)),
-        };
+        let behind = self.behind(e, latency);
         match (e.after, self.under_way.last()) {
             (Some(_), Some(_)) => self.end_handler(threads, bus),
             (_, Some(interrupted)) => {
@@ -105,6 +90,26 @@ impl Schedule {
         handler.latency.add(time);
         if let Some(log) = &mut self.log {
             log.judge(Who::Handler(e.exception), None, time, bus);
+        }
+    }
+
+    /// Behind which handler a request has waited, if one held it up.
+    fn behind(&self, e: &Entry, latency: u64) -> Option<u16> {
+        let ended = self.recent.last().filter(|one| one.end > e.pended_at);
+        // Where thread code ran before and behind a handler, that has held nothing up.
+        let from_thread = e.after.is_none() && self.under_way.is_empty();
+        let at_first = self.busy_since <= e.pended_at.saturating_add(PROMPT);
+        let till = ended.map_or(u64::MAX, |one| one.end.saturating_add(PROMPT));
+        let masked = e.masked_from.is_some();
+        let held_up = match from_thread {
+            true => at_first && (masked || till >= e.begin),
+            false => at_first || masked,
+        };
+        let last = e.after.or(ended.map(|one| one.exception)).filter(|_| held_up);
+        // Looked into for the longest wait alone: the others are not shown.
+        match self.waits(e.exception).longest {
+            Some(longest) if latency <= longest.time.cycles => last,
+            _ => last.map(|last| self.most_of_wait(e).unwrap_or(last)),
         }
     }
 
