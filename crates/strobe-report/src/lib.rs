@@ -1,9 +1,10 @@
 //! Turns what was measured into what a person or a machine reads.
 //!
 //! [`text`] writes tables for a terminal or a log, [`mod@file`] writes and reads the versioned
-//! form, [`export`] writes for viewers of others. All start from one plain value, the measurement
-//! (`strobe_model::measurement`), and none knows a simulator, a probe or an ELF file; what only
-//! those know (disassembly, source text) the measurement brings.
+//! form, [`export`] writes for viewers of others. Build servers read [`mod@bench`] and [`check`]
+//! (test reports by [`junit`], summaries); [`picture`] writes what displays showed. All start from
+//! one plain value, the measurement (`strobe_model::measurement`), and none knows a simulator, a
+//! probe or an ELF file; what only those know (disassembly, source text) the measurement brings.
 //!
 //! Rules that every report here keeps: a percentage stands beside its count; a modelled number is
 //! marked `~` and its bounds and reason are printed; tables add up to the total printed beneath

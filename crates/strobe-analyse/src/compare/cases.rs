@@ -1,6 +1,8 @@
 //! What a comparison has to find: one change each, and what cannot be compared at all.
 
 mod builds;
+mod chance;
+mod matching;
 mod work;
 
 use strobe_model::measurement::{
@@ -9,8 +11,7 @@ use strobe_model::measurement::{
     Subject, Table, Unit, Values, Window,
 };
 
-use super::threshold::{Limit, Outcome, judge, outcome};
-use super::{compare, compare_sets};
+use super::compare;
 use crate::figures::figures;
 
 /// A function of a made-up run.
@@ -220,51 +221,6 @@ fn causes_add_up_to_the_difference() {
     assert!(why.contains("more fetch-wait per call, 0 -> 30"), "{why}");
 }
 
-#[test]
-fn what_was_renamed_moved_or_split_is_one_function() {
-    let mut renamed = program();
-    renamed[1].name = "low_pass";
-    let compared = checked(&run(program()), &run(renamed));
-    let all = figures(&compared);
-    assert_eq!(all["profile-functions/low_pass/self-difference"].as_f64(), 0.0);
-    let changes = texts(&compared, "profile-functions", "change");
-    assert!(changes.contains(&"renamed from filter (100 % alike)"), "{changes:?}");
-
-    let mut moved = program();
-    moved[1].file = "filter.c";
-    let compared = checked(&run(program()), &run(moved));
-    assert!(texts(&compared, "profile-functions", "change").contains(&"moved from main.c"));
-
-    let mut split = program();
-    split[1].cycles[0] = 400;
-    split.push(made("filter.part.0", 600, 3, &[]));
-    let compared = checked(&run(program()), &run(split));
-    let all = figures(&compared);
-    assert_eq!(all["profile-functions/filter/self-difference"].as_f64(), 0.0);
-    let changes = texts(&compared, "profile-functions", "change");
-    assert!(changes.contains(&"split: filter.part.0 in b"), "{changes:?}");
-}
-
-/// By the instructions that were the whole's, and by what that takes less.
-#[test]
-fn a_part_that_was_split_off_is_no_new_function() {
-    let mut split = program();
-    split[2].cycles[0] = 22_000;
-    split.push(made("sum_tail", 19_000, 10, SUM));
-    let compared = checked(&run(program()), &run(split.clone()));
-    let changes = texts(&compared, "profile-functions", "change");
-    let wanted = "new: split from sum, which takes 18,000 less";
-    assert!(changes.contains(&wanted), "{changes:?}");
-    let compared = checked(&run(split.clone()), &run(program()));
-    let changes = texts(&compared, "profile-functions", "change");
-    assert!(changes.contains(&"gone: now part of sum, which takes 18,000 more"), "{changes:?}");
-    // One that takes as much as before has lost nothing.
-    split[2].cycles[0] = 40_000;
-    let compared = checked(&run(program()), &run(split));
-    let changes = texts(&compared, "profile-functions", "change");
-    assert!(changes.contains(&"new"), "{changes:?}");
-}
-
 /// Another place is no cause where fetching takes what it took.
 #[test]
 fn a_place_in_the_flash_is_named_where_fetching_waits() {
@@ -293,31 +249,6 @@ fn what_memory_a_run_needs_is_in_the_verdict() {
 }
 
 #[test]
-fn what_was_inlined_is_said_where() {
-    let mut inlined = program();
-    inlined.remove(1);
-    inlined[0].inlined = Some("filter");
-    inlined[0].cycles[0] = 5_800;
-    let compared = checked(&run(program()), &run(inlined));
-    let changes = texts(&compared, "profile-functions", "change");
-    let wanted = "gone: inlined into main, where it takes 5,800";
-    assert!(changes.contains(&wanted), "{changes:?}");
-    let whys = texts(&compared, "profile-causes", "why");
-    assert!(whys.iter().any(|why| why.contains("now has filter inlined")), "{whys:?}");
-}
-
-#[test]
-fn the_same_instructions_elsewhere_are_named_as_that() {
-    let mut shifted = program();
-    shifted[1].cycles[1] = 500;
-    shifted[1].address += 2;
-    let compared = checked(&run(program()), &run(shifted));
-    let why = texts(&compared, "profile-causes", "why")[0];
-    assert!(why.contains("more fetch-wait per call, 0 -> 50"), "{why}");
-    assert!(why.contains("the same instructions lie otherwise"), "{why}");
-}
-
-#[test]
 fn a_longer_latency_is_in_the_verdict() {
     let with = |longest: u64| {
         let mut run = run(program());
@@ -332,132 +263,12 @@ fn a_longer_latency_is_in_the_verdict() {
     assert_eq!(figures(&compared)["latencies/SysTick/max-difference"].as_f64(), 380.0);
 }
 
-#[test]
-fn rows_are_named_by_as_many_words_as_they_need() {
-    let with = |cycles: u64| {
-        let mut run = run(program());
-        let mut table = Table::new(vec![
-            Column::figure("cycles", "cycles", Unit::CYCLES),
-            Column::text("thread", "thread"),
-            Column::text("kind", "kind"),
-        ]);
-        table.row([cycles.into(), "main".into(), "thread".into()]);
-        table.row([7u64.into(), "main".into(), "handler".into()]);
-        run.push("threads", "threads", Content::Table(table));
-        run
-    };
-    let compared = checked(&with(100), &with(90));
-    let all = figures(&compared);
-    assert_eq!(all["threads/main, thread/cycles-difference"].as_f64(), -10.0);
-    assert_eq!(all["threads/main, handler/cycles-difference"].as_f64(), 0.0);
-}
-
-#[test]
-fn two_programs_and_missing_names_are_said() {
-    let others = vec![
-        made("setup", 4_000, 1, &[]),
-        made("poll", 900, 9, &[]),
-        made("render", 30_000, 3, &[]),
-    ];
-    assert!(codes(&checked(&run(program()), &run(others))).contains(&"different-programs"));
-    let mut unnamed = run(program());
-    if let Content::Profile(profile) = &mut unnamed.sections[0].content {
-        profile.locations.function.fill(None);
-    }
-    let compared = checked(&run(program()), &unnamed);
-    assert!(codes(&compared).contains(&"no-symbols"), "{:?}", compared.findings);
-    let said = verdict(&compared);
-    assert!(
-        said.contains("cannot be compared, for those of b") && !said.contains("gone"),
-        "{said}"
-    );
-    // As `strobe size` calls the bytes of a section without symbols.
-    let mut section = run(program());
-    if let Content::Profile(profile) = &mut section.sections[0].content {
-        let names = &mut profile.functions.name;
-        names.iter_mut().for_each(|name| *name = "(.text, no symbol)".to_owned());
-    }
-    assert!(codes(&checked(&run(program()), &section)).contains(&"no-symbols"));
-    assert!(!codes(&compared).contains(&"different-programs"));
-}
-
 fn many(first: i64) -> Vec<Made> {
     const NAMES: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
     let each = NAMES.iter().zip(0i64..).map(|(name, n)| made(name, 300 + 7 * n, 1, &[]));
     let mut all: Vec<Made> = each.collect();
     all[0].cycles[0] = first;
     all
-}
-
-#[test]
-fn samples_that_may_be_chance_are_not_called_a_difference() {
-    let compared = checked(&sampled(many(300)), &sampled(many(330)));
-    assert!(first(&compared, "verdict").starts_with("undecided"));
-    assert!(verdict(&compared).contains("needs"), "{}", verdict(&compared));
-    let compared = checked(&sampled(many(300)), &sampled(many(900)));
-    assert_eq!(first(&compared, "function"), "a");
-    assert!(first(&compared, "verdict").starts_with("yes, q"), "{}", first(&compared, "verdict"));
-    // Twice the recording is no difference.
-    let twice = |mut all: Vec<Made>| {
-        all.iter_mut().for_each(|made| made.cycles[0] *= 2);
-        all
-    };
-    let compared = checked(&sampled(many(300)), &sampled(twice(many(300))));
-    let verdicts = texts(&compared, "profile-functions", "verdict");
-    assert!(verdicts.iter().all(|v| v.starts_with("undecided")), "{verdicts:?}");
-}
-
-#[test]
-fn sets_of_runs_separate_luck_from_a_difference() {
-    let with = |filter: i64, sum: i64| {
-        let mut all = program();
-        (all[1].cycles[0], all[2].cycles[0]) = (filter, sum);
-        run(all)
-    };
-    let set = |filter: [i64; 4], sum: [i64; 4]| -> Vec<Measurement> {
-        filter.into_iter().zip(sum).map(|(filter, sum)| with(filter, sum)).collect()
-    };
-    let a = set([1_000, 1_010, 990, 1_004], [40_000, 40_900, 39_000, 40_100]);
-    let b = set([1_500, 1_505, 1_490, 1_498], [40_200, 39_100, 40_800, 40_300]);
-    let compared = compare_sets(&a, &b).unwrap();
-    compared.check().unwrap();
-    let all = texts(&compared, "profile-functions", "function");
-    let verdicts = texts(&compared, "profile-functions", "verdict");
-    let of = |name: &str| verdicts[all.iter().position(|other| *other == name).unwrap()];
-    assert!(of("filter").starts_with("yes, q"), "{}", of("filter"));
-    assert!(of("sum").starts_with("undecided"), "{}", of("sum"));
-    assert_eq!(of("main"), "equal");
-    assert!(figures(&compared).contains_key("spread/totals/cycles/mean-a"));
-    assert_eq!(compared.parts.len(), 8);
-    assert!(compare_sets(&a, &[]).is_none());
-    // One run of a side does not say how it varies.
-    let compared = compare_sets(&a, &b[..1]).unwrap();
-    assert!(first(&compared, "verdict").starts_with("undecided"));
-}
-
-#[test]
-fn limits_hold_or_not_and_are_about_something() {
-    let mut slow = program();
-    slow[1].cycles[0] = 1_030;
-    let mut compared = checked(&run(program()), &run(slow));
-    let of = |compared: &Measurement, text: &str| outcome(compared, &text.parse().unwrap());
-    assert_eq!(of(&compared, "1%"), Outcome::Holds);
-    assert!(matches!(of(&compared, "filter=2%"), Outcome::Above(_)));
-    assert_eq!(of(&compared, "filter=3%"), Outcome::Holds);
-    assert!(matches!(of(&compared, "nobody=3%"), Outcome::Nothing(_)));
-    let limits = ["filter=2%", "0.01%"].map(|text| text.parse::<Limit>().unwrap());
-    assert_eq!(judge(&mut compared, &limits), Ok(true));
-    assert_eq!(codes(&compared)[..2], ["above-limit", "above-limit"]);
-    compared.check().unwrap();
-    let maybe = checked(&sampled(many(300)), &sampled(many(330)));
-    assert!(matches!(of(&maybe, "a=2%"), Outcome::MaybeAbove(_)));
-    for wrong in ["2", "=2%", "x=", "-1%", "a%", "inf%"] {
-        assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
-    }
-    assert_eq!(
-        "operator==(a, b)=5 %".parse::<Limit>().unwrap().function.as_deref(),
-        Some("operator==(a, b)")
-    );
 }
 
 #[test]

@@ -23,7 +23,7 @@ const WORD: u64 = 4;
 const FETCH_WAIT: &str = "fetch-wait";
 const REFILL: &str = "refill";
 
-fn groups<'s>(sides: &'s [Side; 2], matched: &Match) -> [Option<&'s Group>; 2] {
+pub(super) fn groups<'s>(sides: &'s [Side; 2], matched: &Match) -> [Option<&'s Group>; 2] {
     [matched.a.map(|at| &sides[0].groups[at]), matched.b.map(|at| &sides[1].groups[at])]
 }
 

@@ -1,20 +1,21 @@
 //! Functions of two profiles: what each has by itself, with what it calls, how often it was called,
 //! whether the difference is certain; the greatest change first.
 
+mod table;
+
 use std::collections::BTreeMap;
 
-use strobe_model::measurement::{
-    Cell, Column, Content, Kind, Measure, Measurement, Profile, Table, Unit,
-};
+use strobe_model::measurement::{Content, Kind, Measure, Measurement};
 
 use super::certain::{self, Certain};
-use super::difference::{Figure, three_of};
+use super::difference::Figure;
 use super::found::{Found, Row, nameless};
 use super::groups::{Group, NOWHERE, Side};
 use super::matching::{How, Marks, Match, matches};
+use super::models::is_one_model;
 use super::sum::Sum;
-use super::{amount, explain, instructions, kebab, places};
-use crate::bands::{self, Band};
+use super::{amount, explain, instructions, measures, places};
+use crate::bands::Band;
 
 /// The part of a function's sequences of instructions that another one in another file has as well
 /// if it is the same.
@@ -29,7 +30,7 @@ pub(super) fn push(
     repeated: &certain::Repeated,
 ) -> Vec<Found> {
     let mut all = Vec::new();
-    let one_model = super::is_one_model(a, b);
+    let one_model = is_one_model(a, b);
     let other_models = compared.findings.iter().any(|finding| finding.code == "other-model");
     for section in &a.sections {
         let there = b.section(&section.id);
@@ -54,7 +55,7 @@ pub(super) fn push(
                 (side.one_model, side.other_models) = (one_model, other_models);
             }
             let found = find(&sides, measure, &section.id, repeated);
-            let table = Content::Table(table(&sides, &found, measure));
+            let table = Content::Table(table::table(&sides, &found, measure));
             let id = format!("{}-functions", section.id);
             let added = compared.push(&id, format!("functions: {}", measure.title), table);
             added.notes.push(METHOD.to_owned());
@@ -72,7 +73,7 @@ pub(super) fn push(
             all.push(found);
         }
         let banded = [(a, &**of_a, bands[0]), (b, &**of_b, bands[1])];
-        measures(compared, &section.id, banded, windows, one_model);
+        measures::push(compared, &section.id, banded, windows, one_model);
     }
     all
 }
@@ -93,63 +94,17 @@ fn find(
         let is_used = group.calls != 0 || group.inclusive.value != 0;
         group.own.value != 0 || is_used && group.name != NOWHERE && !group.is_place
     };
-    let sides_of = |m: &Match| [m.a.map(|at| &a.groups[at]), m.b.map(|at| &b.groups[at])];
     let all = matches(a, b);
-    let found = all.iter().copied().filter(|m| sides_of(m).into_iter().flatten().any(has_any));
-    let mut rows: Vec<Row> = found
-        .map(|matched| {
-            let groups = sides_of(&matched);
-            let own = groups.map(|group| group.map_or(0, |group| group.own.value));
-            let calls = groups.map(|group| group.map_or(0, |group| group.calls));
-            Row {
-                name: groups
-                    .into_iter()
-                    .flatten()
-                    .next_back()
-                    .map_or_else(String::new, |g| g.name.clone()),
-                is_one: is_one(groups, matched.how),
-                state: explain::state(sides, &all, &matched),
-                why: explain::why(sides, &matched),
-                certain: Certain::of_figures(&figures(sides, &matched), sides[0].one_model),
-                matched,
-                own,
-                calls,
-            }
-        })
-        .collect();
+    let found = all.iter().copied();
+    let found = found.filter(|m| explain::groups(sides, m).into_iter().flatten().any(has_any));
+    let mut rows: Vec<Row> = found.map(|matched| row(sides, &all, matched)).collect();
     let n = [a.all, b.all].map(|all| u64::try_from(all).unwrap_or(0));
     let inflation =
         sampled.then(|| certain::sampled(&mut rows, n, [a.idle.value, b.idle.value])).flatten();
     certain::repeated(&mut rows, sides, measure, section, repeated);
-    if repeated.is_set() && sides[0].other_models {
-        // How runs of one model vary does not show what it is off.
-        for row in &mut rows {
-            if let Certain::No(_) = Certain::of_figures(&figures(sides, &row.matched), false) {
-                row.certain = Certain::No("the timing models may be off by as much".to_owned());
-            }
-        }
-    }
     let names_known = [a, b].map(Side::knows_names);
-    if let Some(which) = nameless(names_known, [a.all, b.all]) {
-        // Nothing is gone or new where nobody knows what is what.
-        for row in &mut rows {
-            row.state.clear();
-            row.why.clear();
-            row.certain = Certain::No(format!("no names in {which}"));
-        }
-    }
-    let weight = |row: &Row| match sampled {
-        // Recordings of other lengths differ in everything: shares are compared.
-        true => {
-            let share = |side: usize| row.own[side] as f64 / n[side].max(1) as f64;
-            ((share(1) - share(0)).abs() * 1e12) as u64
-        }
-        false => row.own[1].abs_diff(row.own[0]),
-    };
-    rows.sort_by(|x, y| {
-        let key = |row: &Row| (weight(row), row.own[0].max(row.own[1]));
-        key(y).cmp(&key(x)).then_with(|| x.name.cmp(&y.name))
-    });
+    leave_undecided(&mut rows, sides, repeated.is_set(), names_known);
+    sort(&mut rows, sampled.then_some(n));
     name_apart(&mut rows, sides);
     Found {
         unit: measure.unit.clone(),
@@ -162,6 +117,59 @@ fn find(
         names_known,
         inflation,
     }
+}
+
+/// A function on both sides, or on one; for certain as far as its figures show.
+fn row(sides: &[Side; 2], all: &[Match], matched: Match) -> Row {
+    let groups = explain::groups(sides, &matched);
+    let own = groups.map(|group| group.map_or(0, |group| group.own.value));
+    let calls = groups.map(|group| group.map_or(0, |group| group.calls));
+    Row {
+        name: groups.into_iter().flatten().next_back().map_or_else(String::new, |g| g.name.clone()),
+        is_one: is_one(groups, matched.how),
+        state: explain::state(sides, all, &matched),
+        why: explain::why(sides, &matched),
+        certain: Certain::of_figures(&figures(sides, &matched), sides[0].one_model),
+        matched,
+        own,
+        calls,
+    }
+}
+
+/// What neither repeated runs nor samples can decide.
+fn leave_undecided(rows: &mut [Row], sides: &[Side; 2], is_set: bool, names_known: [bool; 2]) {
+    if is_set && sides[0].other_models {
+        // How runs of one model vary does not show what it is off.
+        for row in rows.iter_mut() {
+            if let Certain::No(_) = Certain::of_figures(&figures(sides, &row.matched), false) {
+                row.certain = Certain::No("the timing models may be off by as much".to_owned());
+            }
+        }
+    }
+    if let Some(which) = nameless(names_known, [sides[0].all, sides[1].all]) {
+        // Nothing is gone or new where nobody knows what is what.
+        for row in rows.iter_mut() {
+            row.state.clear();
+            row.why.clear();
+            row.certain = Certain::No(format!("no names in {which}"));
+        }
+    }
+}
+
+/// The greatest change first; of samples, so many on each side.
+fn sort(rows: &mut [Row], samples: Option<[u64; 2]>) {
+    let weight = |row: &Row| match samples {
+        // Recordings of other lengths differ in everything: shares are compared.
+        Some(n) => {
+            let share = |side: usize| row.own[side] as f64 / n[side].max(1) as f64;
+            ((share(1) - share(0)).abs() * 1e12) as u64
+        }
+        None => row.own[1].abs_diff(row.own[0]),
+    };
+    rows.sort_by(|x, y| {
+        let key = |row: &Row| (weight(row), row.own[0].max(row.own[1]));
+        key(y).cmp(&key(x)).then_with(|| x.name.cmp(&y.name))
+    });
 }
 
 /// Namesakes get their files.
@@ -197,180 +205,4 @@ fn three(sides: &[Side; 2], matched: &Match, of: impl Fn(&Group) -> Sum) -> [Fig
         at.map_or(Sum::default(), |at| of(&side.groups[at])).figure(&side.kind, side.all)
     };
     [one(&sides[0], matched.a), one(&sides[1], matched.b)]
-}
-
-fn table(sides: &[Side; 2], found: &Found, measure: &Measure) -> Table {
-    let has_inclusive = sides.iter().all(|side| side.has_inclusive);
-    let has_calls = sides.iter().all(|side| side.has_calls);
-    let are_known = nameless(found.names_known, found.all).is_none();
-    let mut columns = vec![Column::text("function", "function")];
-    columns.extend(three_columns("self", &measure.unit, None));
-    if found.sampled {
-        columns.push(Column::figure("share-difference", "share", Unit::PERCENT));
-    }
-    if has_inclusive {
-        columns.extend(three_columns("inclusive", &measure.unit, Some(1)));
-    }
-    if has_calls {
-        columns.extend(three_columns("calls", &Unit::COUNT, Some(4)));
-        let each = |end: &str| {
-            let title = format!("per call {end}");
-            Column::figure(&format!("per-call-{end}"), &title, measure.unit.clone()).worth(8)
-        };
-        columns.extend([each("a"), each("b")]);
-    }
-    columns.push(Column::text("side", "only in").worth(0));
-    columns.push(Column::text("verdict", "certain"));
-    // The last one goes on in further lines.
-    columns.push(Column::text("change", "change"));
-    let mut table = Table::new(columns);
-    for row in &found.rows {
-        let mut cells = vec![Cell::from(row.name.as_str())];
-        cells.extend(three_by(sides, figures(sides, &row.matched)));
-        if found.sampled {
-            cells.push(certain::share_cell(row, found));
-        }
-        if has_inclusive {
-            cells.extend(three_by(sides, three(sides, &row.matched, |group| group.inclusive)));
-        }
-        if has_calls {
-            cells.extend(calls(sides, row));
-        }
-        cells.push(match (row.matched.a, row.matched.b) {
-            _ if !are_known => Cell::Empty,
-            (Some(_), None) => "a".into(),
-            (None, Some(_)) => "b".into(),
-            _ => Cell::Empty,
-        });
-        cells.push(row.certain.words().into());
-        cells.push(Some(row.state.as_str()).filter(|state| !state.is_empty()).into());
-        table.columns.iter_mut().zip(cells).for_each(|(column, cell)| column.cells.push(cell));
-    }
-    footer(&mut table, sides);
-    table
-}
-
-/// Both sides and the difference; where there is no room, the sides go before their difference.
-fn three_columns(id: &str, unit: &Unit, worth: Option<u8>) -> [Column; 3] {
-    // Without their sides, differences of what is called need a name of their own.
-    let figure = |end: &str, title: &str, more: u8| {
-        let column = Column::figure(&format!("{id}-{end}"), title, unit.clone());
-        Column { worth: worth.map(|worth| worth + more), ..column }
-    };
-    [
-        figure("a", &format!("{id} a"), 0),
-        figure("b", &format!("{id} b"), 0),
-        figure(
-            "difference",
-            &if id == "self" { "difference".to_owned() } else { format!("{id} diff.") },
-            2,
-        ),
-    ]
-}
-
-/// Calls of both, their difference, and what each takes by itself.
-fn calls(sides: &[Side; 2], row: &Row) -> Vec<Cell> {
-    let of = |side: &Side, at: Option<usize>| {
-        let called = at.map_or(Sum::default(), |at| side.groups[at].called);
-        called.times(side.profile, "calls")
-    };
-    let calls = [of(&sides[0], row.matched.a), of(&sides[1], row.matched.b)];
-    let each = [0, 1].map(|side: usize| {
-        let n = row.calls[side];
-        let likely = (n > 0).then(|| row.own[side] as f64 / n as f64);
-        match likely {
-            Some(likely) if calls[side].is_about() => {
-                Cell::from(&Figure::about(likely.into(), None))
-            }
-            likely => Cell::from(likely),
-        }
-    });
-    let mut cells: Vec<Cell> = three_of(calls, false).into();
-    cells.extend(each);
-    cells
-}
-
-/// The cells of figures that may rest on one model.
-fn three_by(sides: &[Side; 2], figures: [Figure; 2]) -> [Cell; 3] {
-    three_of(figures, sides[0].one_model)
-}
-
-/// What is idle, and everything: the sum of the rows and of what is idle.
-fn footer(table: &mut Table, sides: &[Side; 2]) {
-    let whole = |side: &Side| side.whole.figure(&side.kind, side.all);
-    let idle = sides.each_ref().map(|side| match side.idle.is_exact() {
-        true => Figure::exact(side.idle.value),
-        false => side.idle.figure(&side.kind, side.all),
-    });
-    let rows = [("idle", idle), ("all", sides.each_ref().map(whole))];
-    let some_idle = sides.iter().any(|side| side.idle.value > 0);
-    for (what, figures) in rows.into_iter().filter(|(what, _)| *what != "idle" || some_idle) {
-        let mut cells = vec![Cell::from(what)];
-        cells.extend(three_by(sides, figures));
-        cells.resize(table.columns.len(), Cell::Empty);
-        table.footer.push(cells);
-    }
-}
-
-/// Sums of all measures that both have: of cycles, by cause. What is nothing in both is left out.
-fn measures(
-    compared: &mut Measurement,
-    id: &str,
-    sides: [(&Measurement, &Profile, Option<&Band>); 2],
-    windows: [u64; 2],
-    one_model: bool,
-) {
-    let both = sides[0].1.measures.iter().filter_map(|measure| {
-        let there = sides[1].1.measure(&measure.id)?;
-        (there.unit == measure.unit).then_some((measure, there))
-    });
-    let mut tables: Vec<(Unit, [Table; 2])> = Vec::new();
-    for (of_a, of_b) in both {
-        let figures = whole(sides[0], of_a).zip(whole(sides[1], of_b));
-        let nothing = |figure: &Figure| figure.value.is_none_or(|value| value.as_f64() == 0.0);
-        let Some((a, b)) = figures.filter(|(a, b)| !(nothing(a) && nothing(b))) else { continue };
-        let known = tables.iter().position(|(unit, _)| *unit == of_a.unit);
-        let place = known.unwrap_or_else(|| {
-            let tables_of = [(), ()].map(|()| super::side_by_side(&of_a.unit));
-            tables.push((of_a.unit.clone(), tables_of));
-            tables.len() - 1
-        });
-        let names = (of_a.id.as_str(), of_a.title.as_str());
-        let [sums, each] = &mut tables[place].1;
-        sums.row(super::row(names, &a, &b, one_model));
-        each.row(super::row(names, &a.divided(windows[0]), &b.divided(windows[1]), one_model));
-    }
-    for (unit, [sums, each]) in tables {
-        let name = kebab(&unit);
-        let title = format!("measures: {unit}");
-        compared.push(&format!("{id}-measures-{name}"), title, Content::Table(sums));
-        if windows.iter().any(|n| *n > 1) {
-            let title = format!("measures, each window on average: {unit}");
-            compared.push(&format!("{id}-windows-{name}"), title, Content::Table(each));
-        }
-    }
-}
-
-/// All of a measure.
-fn whole(
-    (of, profile, band): (&Measurement, &Profile, Option<&Band>),
-    measure: &Measure,
-) -> Option<Figure> {
-    let samples = [&profile.leaves, &profile.chains];
-    let samples = samples.into_iter().find(|s| s.of(&measure.id).is_some())?;
-    let all = |id: &str| {
-        let mut sum = Sum::default();
-        let each = (0..samples.len()).filter_map(|n| Sum::of(samples, id, &[], n));
-        each.for_each(|(value, _)| sum.add(value));
-        sum
-    };
-    let sum = all(&measure.id);
-    let Some(band) = band.filter(|_| bands::is_work(measure)) else {
-        return Some(sum.within_total(of, measure).all_of(profile, measure));
-    };
-    let mut idle = Sum::default();
-    let parts = profile.parts(&measure.id).filter(|(_, part)| part.idle);
-    parts.for_each(|(part, _)| idle.add(all(&part.id)));
-    let banded = sum.whole(idle, band, (of, measure));
-    Some(banded.figure(&band.kind(&measure.kind), sum.value))
 }

@@ -8,6 +8,7 @@ use strobe_model::measurement::{
 
 use super::difference::{Figure, three};
 use super::free;
+use super::models::is_one_model;
 use crate::naming::placeless;
 
 /// Sections that are read for what they say of code, and compared by function.
@@ -22,7 +23,7 @@ const MOST_COLUMNS: u8 = 15;
 /// Adds a table of differences for each table of both whose rows have names. Returns in which
 /// tables, and rows of them, something differs.
 pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) -> Vec<String> {
-    let one_model = super::is_one_model(a, b);
+    let one_model = is_one_model(a, b);
     let mut not_compared = Vec::new();
     let mut differing = Vec::new();
     for section in a.sections.iter().filter(|s| !OF_CODE.contains(&s.id.as_str())) {

@@ -1,5 +1,8 @@
 //! Bus decoders, tested with signals that share no code with them, and against sigrok's decoders.
 
+mod i2c;
+mod speed;
+
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +14,7 @@ use strobe_decode::bus::uart::{Parity, StopBits};
 use strobe_decode::bus::{self, Decoded, baud, i2c, spi, uart};
 use strobe_decode::capture::{self as captures, Capture, Level, write_sigrok};
 use strobe_decode::pins;
-use strobe_model::{BaudOrigin, FaultKind, PinsReport, WordKind};
+use strobe_model::{FaultKind, PinsReport, WordKind};
 use strobe_synth::captures::{LineFault, spi_bus, trace_pin};
 use strobe_synth::{I2cWave, Line, ParityBit, SpiWave, UartWave};
 
@@ -254,110 +257,6 @@ fn every_fault_of_a_uart_line_is_counted_and_placed() {
 }
 
 #[test]
-fn an_i2c_bus_decodes_to_what_sigrok_decodes() {
-    let mut wave = I2cWave::new(30);
-    wave.start();
-    for (byte, ack) in [(0xa0, true), (0x12, true), (0x34, true)] {
-        wave.byte(byte, ack, 0);
-    }
-    wave.start();
-    wave.byte(0xa1, true, 500);
-    wave.byte(0x5a, true, 0);
-    wave.byte(0xc3, false, 0);
-    wave.stop();
-    wave.start();
-    wave.byte(0x90, false, 0);
-    wave.stop();
-    let capture = capture(12, &[("scl", &wave.scl), ("sda", &wave.sda)], wave.now);
-    let ours = i2c::decode(&capture, 0, 1);
-    assert_eq!(faults(&ours), []);
-    let decoder = "i2c:scl=scl:sda=sda";
-    let annotated = |annotations: &str| sigrok_on(&capture, decoder, annotations);
-    let theirs = annotated("i2c=address-write:address-read:data-write:data-read");
-    let theirs = theirs.into_iter().map(|(_, _, text)| text);
-    // The direction has an annotation of its own.
-    let theirs: Vec<String> = theirs.filter(|text| text.contains(':')).collect();
-    let mut mine = Vec::new();
-    for transfer in &ours.transfers {
-        let direction = if transfer.read == Some(true) { "read" } else { "write" };
-        mine.push(format!("Address {direction}: {:02X}", transfer.address.unwrap()));
-        let words = &ours.lanes[0].words[transfer.first as usize..][..transfer.words as usize];
-        let data = words.iter().filter(|word| word.kind == WordKind::Data);
-        mine.extend(data.map(|word| format!("Data {direction}: {:02X}", word.value)));
-    }
-    assert_eq!(mine, theirs);
-    let acks = ours.lanes[0].words.iter().filter(|word| word.acknowledged == Some(true)).count();
-    assert_eq!((acks, 7 - acks), (annotated("i2c=ack").len(), annotated("i2c=nack").len()));
-    assert_eq!(
-        annotated("i2c=start").len() + annotated("i2c=repeat-start").len(),
-        ours.transfers.len()
-    );
-    let stretched = ours.stretched.unwrap();
-    assert_eq!((stretched.count, stretched.longest_ps), (1, capture.ps(500)));
-}
-
-#[test]
-fn broken_i2c_is_reported_with_its_place() {
-    let mut wave = I2cWave::new(10);
-    wave.start();
-    wave.byte(0xa0, true, 0);
-    wave.bit(true, 0);
-    wave.bit(false, 0);
-    wave.stop();
-    wave.start();
-    wave.stop();
-    // Data falls while the clock is low, so what follows is a stop condition without a start.
-    wave.scl.set(wave.now, false);
-    wave.sda.set(wave.now + 5, false);
-    wave.scl.set(wave.now + 10, true);
-    wave.sda.set(wave.now + 20, true);
-    let stray = wave.now + 20;
-    let capture = capture(1, &[("scl", &wave.scl), ("sda", &wave.sda)], wave.now + 100);
-    let ours = i2c::decode(&capture, 0, 1);
-    let kinds: Vec<FaultKind> = ours.faults.iter().map(|fault| fault.kind).collect();
-    assert_eq!(kinds, [FaultKind::CutShort, FaultKind::Violation, FaultKind::Violation]);
-    assert!(ours.faults[0].text.contains("2 bits"), "{:?}", ours.faults[0]);
-    assert_eq!(ours.faults[2].start_ps, capture.at_ps(stray));
-}
-
-/// A master that reads a sensor without its answer: after eight clocks there is a stop condition in
-/// the ninth.
-#[test]
-fn bytes_without_an_answer_are_there_and_marked() {
-    let mut wave = I2cWave::new(10);
-    for byte in 0..20u8 {
-        wave.start();
-        wave.byte(0xa1, true, 0);
-        (0..8).rev().for_each(|n| wave.bit(byte & (1 << n) != 0, 0));
-        if byte % 2 == 0 { wave.stop() } else { wave.start() }
-    }
-    let capture = capture(1, &[("scl", &wave.scl), ("sda", &wave.sda)], wave.now + 100);
-    let ours = i2c::decode(&capture, 0, 1);
-    let cut = ours.faults.iter().filter(|fault| fault.kind == FaultKind::CutShort).count();
-    assert_eq!(cut, 20, "{:?}", ours.faults);
-    let data = ours.lanes[0].words.iter().filter(|word| word.kind == WordKind::Data);
-    let data: Vec<_> = data.map(|word| (word.value, word.acknowledged, word.faulty)).collect();
-    assert_eq!(data, (0..20).map(|n| (n, None, true)).collect::<Vec<_>>());
-}
-
-#[test]
-fn ten_bit_addresses() {
-    let mut wave = I2cWave::new(10);
-    wave.start();
-    wave.byte(0b1111_0100, true, 0);
-    wave.byte(0x55, true, 0);
-    wave.start();
-    wave.byte(0b1111_0101, true, 0);
-    wave.byte(0x77, false, 0);
-    wave.stop();
-    let capture = capture(1, &[("scl", &wave.scl), ("sda", &wave.sda)], wave.now);
-    let ours = i2c::decode(&capture, 0, 1);
-    let seen: Vec<_> =
-        ours.transfers.iter().map(|t| (t.address.unwrap(), t.read.unwrap())).collect();
-    assert_eq!(seen, [(0x255, false), (0x255, true)]);
-}
-
-#[test]
 fn three_wires_with_a_ninth_bit() {
     let mut wave = SpiWave::new((false, false), 3);
     wave.select(true);
@@ -378,22 +277,6 @@ fn three_wires_with_a_ninth_bit() {
     assert_eq!((ours.transfers.len(), ours.transfers[0].words), (1, 4));
 }
 
-#[test]
-fn a_wrong_speed_shows_in_faults_and_is_found_from_the_pulses() {
-    let mut wave = UartWave::new(BIT);
-    wave.rest(10.0);
-    for byte in b"The quick brown fox jumps over the lazy dog" {
-        wave.send(u32::from(*byte));
-    }
-    wave.rest(10.0);
-    let capture = capture(24, &[("rx", &wave.line)], wave.now as u64);
-    let wrong = uart::decode(&capture, 0, "rx", Default::default(), BIT * 2.0);
-    assert!(wrong.faults.len() > 5);
-    let baud = baud::estimate(&capture, 0).unwrap();
-    assert_eq!((baud.used, baud.origin, baud.sure), (115_200.0, BaudOrigin::NearestUsual, true));
-    assert!((baud.measured.unwrap() - 115_200.0).abs() < 100.0, "{baud:?}");
-}
-
 /// Words at a speed, sampled at so many megahertz.
 fn sent_at(baud: f64, megahertz: u64, words: &[u8], rest: f64) -> Capture {
     let mut wave = UartWave::new(megahertz as f64 * 1e6 / baud);
@@ -404,91 +287,6 @@ fn sent_at(baud: f64, megahertz: u64, words: &[u8], rest: f64) -> Capture {
     }
     wave.rest(12.0);
     capture(megahertz, &[("rx", &wave.line)], wave.now as u64)
-}
-
-/// Messages of MIDI, whose speed is usual there and nowhere else, and short texts.
-#[test]
-fn the_speed_of_short_messages_is_right_or_in_doubt() {
-    let midi: [&[u8]; 5] = [
-        &[0x90, 0x3c, 0x40, 0x80, 0x3c, 0x00],
-        &[0xfe, 0xfe, 0xfe, 0xfe, 0xfe, 0xfe],
-        &[0xf8, 0xf8, 0x90, 0x45, 0x7f, 0xf8],
-        &[0xb0, 0x07, 0x64, 0xb0, 0x0a, 0x40],
-        &[0xf0, 0x7e, 0x7f, 0x06, 0x01, 0xf7],
-    ];
-    for message in midi {
-        for megahertz in [1, 4, 24] {
-            let baud = baud::estimate(&sent_at(31_250.0, megahertz, message, 3.0), 0).unwrap();
-            assert!(baud.used == 31_250.0 || !baud.sure, "{message:x?}: {baud:?}");
-        }
-    }
-    for megahertz in [4, 24] {
-        let baud = baud::estimate(&sent_at(115_200.0, megahertz, b"OK\n", 1.0), 0).unwrap();
-        assert_eq!(baud.used, 115_200.0, "{baud:?}");
-    }
-}
-
-/// Words that are all alike have pulses of one length; rests of any length between them, which fit
-/// some speed or other, make none sure.
-#[test]
-fn lengths_of_chance_give_no_sure_speed() {
-    let (mut rng, mut right) = (strobe_synth::Rng::new(5), 0);
-    for word in [0x00, 0x55, 0xf0, 0xff] {
-        for n in 0..60 {
-            let bit = [1e9 / 62_500.0, 1e9 / 19_200.0, 1e9 / 750_000.0][n % 3];
-            let mut wave = UartWave::new(bit);
-            wave.rest(12.0);
-            for _ in 0..6 + n % 20 {
-                wave.send(word);
-                wave.rest(f64::from(rng.below(3000)) / 100.0);
-            }
-            let capture = capture(1000, &[("rx", &wave.line)], wave.now.round() as u64);
-            let Some(baud) = baud::estimate(&capture, 0) else { continue };
-            let is_right = (baud.used * bit / 1e9 - 1.0).abs() < 0.03;
-            assert!(is_right || !baud.sure, "{word:#x} {bit}: {baud:?}");
-            right += u32::from(is_right);
-        }
-    }
-    assert!(right > 0);
-}
-
-/// Pulses that are all one bit long are whole numbers of many bits, and those of a short text are
-/// so at twice its speed, which may be nearer to a usual one.
-#[test]
-fn a_speed_that_the_pulses_do_not_settle_is_not_sure() {
-    let found = |baud: f64, words: &[u8], (parity, stop_bits): (ParityBit, f64), rest: f64| {
-        let mut wave = UartWave { parity, stop_bits, ..UartWave::new(1e6 / baud) };
-        wave.rest(12.0);
-        for (n, word) in words.iter().enumerate() {
-            wave.send(u32::from(*word));
-            wave.rest(rest * ((n * 7) % 5) as f64);
-        }
-        wave.rest(12.0);
-        let capture = capture(1, &[("rx", &wave.line)], wave.now as u64);
-        baud::estimate(&capture, 0).expect("there are pulses")
-    };
-    let text = found(1176.0, b"OK\r\n", (ParityBit::Odd, 2.0), 0.0);
-    assert!((text.used / 1176.0 - 1.0).abs() < 0.03, "{text:?}");
-    for baud in [1200.0, 2352.0, 18_816.0, 19_200.0, 38_400.0] {
-        for rest in [0.0, 0.11, 0.25, 0.5, 1.3] {
-            let same = found(baud, &[0x55; 20], (ParityBit::None, 1.0), rest);
-            assert!(!same.sure, "{baud}, {rest}: {same:?}");
-        }
-    }
-}
-
-#[test]
-fn hardly_any_pulses_give_no_sure_speed() {
-    let mut wave = UartWave::new(BIT);
-    wave.rest(10.0);
-    wave.send(0x00);
-    wave.send(0x00);
-    wave.rest(10.0);
-    let capture = capture(24, &[("rx", &wave.line)], wave.now as u64);
-    assert!(!baud::estimate(&capture, 0).unwrap().sure);
-    let still = crate::common::lines::capture(24, &[("rx", &Line::new(true))], 1000);
-    assert_eq!(baud::estimate(&still, 0), None);
-    assert_eq!(uart::decode(&still, 0, "rx", Default::default(), BIT).lanes[0].words, []);
 }
 
 /// With a clock pulse too few or too many in a transfer its words may be others, and no number of

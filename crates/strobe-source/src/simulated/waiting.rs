@@ -65,21 +65,7 @@ pub(super) fn find(
 ) -> Vec<Wait> {
     let firmware = names.firmware();
     let samples = &names.profile.addresses;
-    let mut out: Vec<Wait> = Vec::new();
-    for range in idle {
-        let inside = within(samples, range);
-        let cycles = inside.iter().fold(Bounds::default(), |sum, at| sum + busy(at));
-        let rounds = inside.first().map_or(0, |first| first.count);
-        out.push(Wait {
-            place: names.describe(range.start).swap_remove(0),
-            addresses: range.clone(),
-            waits_for: "what --idle names".to_owned(),
-            until: Until::Either,
-            polls: false,
-            rounds,
-            cycles,
-        });
-    }
+    let mut out: Vec<Wait> = idle.iter().map(|range| of_named(names, range)).collect();
     let is_named = |at: u32| idle.iter().any(|idle| idle.contains(&at));
     // Calls that were too deep are not among them.
     let none = BTreeMap::new();
@@ -117,6 +103,22 @@ pub(super) fn find(
     out.retain(|wait| wait.cycles.likely > 0);
     out.sort_by_key(|wait| (std::cmp::Reverse(wait.cycles.likely), wait.addresses.start));
     out
+}
+
+/// A function that the user has called a wait.
+fn of_named(names: &Names, range: &Range<u32>) -> Wait {
+    let inside = within(&names.profile.addresses, range);
+    let cycles = inside.iter().fold(Bounds::default(), |sum, at| sum + busy(at));
+    let rounds = inside.first().map_or(0, |first| first.count);
+    Wait {
+        place: names.describe(range.start).swap_remove(0),
+        addresses: range.clone(),
+        waits_for: "what --idle names".to_owned(),
+        until: Until::Either,
+        polls: false,
+        rounds,
+        cycles,
+    }
 }
 
 /// The loops that wait, by address; of nested ones the outermost.

@@ -1,7 +1,10 @@
 //! Busy waiting (table `waiting`, `run --idle`): loops whose nature is known by construction, on
 //! both cores; what works is never called a wait.
 
-use strobe_model::measurement::{Cell, Measurement, Trust};
+mod on_an_avr;
+mod work;
+
+use strobe_model::measurement::{Cell, Measurement};
 use strobe_synth::{ElfBuilder, Symbol};
 
 use crate::common::{figures, measured, prebuilt, strobe};
@@ -172,123 +175,6 @@ fn a_wait_may_begin_where_the_loop_around_it_does() {
     assert!((40_000..45_500).contains(&found[0].1), "{found:?}");
 }
 
-/// How often a flag was set is a result; how often it was looked at is a timeout.
-#[test]
-fn a_counter_that_counts_in_some_turns_is_work() {
-    // back: ldr r3, [r0, #8]; lsls r3, #31; bpl over; adds r4, #1; over: adds r5, #1; cmp r5, #200;
-    // bne back
-    let mut code = [0x6883, 0x07db, 0xd500, 0x3401, 0x3501, 0x2dc8, 0xd1f8];
-    assert_eq!(waits(&run(&ticking(&code), &BOARD)), []);
-    // With nop for the addition nothing comes of what it looks at.
-    code[3] = 0xbf00;
-    assert_eq!(waits(&run(&ticking(&code), &BOARD)).len(), 1);
-}
-
-/// A function that only reads, called with the loop's counter, searches; with a constant, it looks.
-#[test]
-fn a_call_with_the_counter_is_work() {
-    let with = |argument: u16| {
-        let code = [
-            0x2400, // movs r4, #0
-            0x2500, // movs r5, #0
-            argument,
-            0xf000,
-            0xf804, // back: movs r0, r4 or r5; bl other
-            0x3401, // adds r4, #1
-            0x2800,
-            0xd0f9, // cmp r0, #0; beq back
-            0xe7fe, // b .
-            load(1, 0),
-            0x5c08,
-            0x4770, // other: ldr r1, =RAM; ldrb r0, [r1, r0]; bx lr
-        ];
-        waits(&run(&arm(&code, 18, &[0x2000_0100]), &BOARD))
-    };
-    assert_eq!(with(0x0020), []);
-    assert_eq!(with(0x0028).len(), 1);
-}
-
-/// Two loops call one function, which has more to do for one of them: no call is worth the mean.
-#[test]
-fn calls_of_others_are_not_shared_out_by_their_number() {
-    let code = [
-        load(4, 0), // ldr r4, =300
-        0x2001,
-        0xf000,
-        0xf80b, // back: movs r0, #1; bl look
-        0x3c01,
-        0xd1fa, // subs r4, #1; bne back
-        0xf000,
-        0xf801,
-        0xe7fe, // bl waiter; b .
-        0x2000,
-        0xf000,
-        0xf803, // waiter: movs r0, #0; bl look
-        0x2800,
-        0xd0fa,
-        0x4770, // cmp r0, #0; beq waiter; bx lr
-        load(1, 1),
-        0x2800,
-        0xd007, // look: ldr r1, =RAM; cmp r0, #0; beq short
-        0xbf00,
-        0xbf00,
-        0xbf00,
-        0xbf00,
-        0xbf00,
-        0xbf00,
-        0xbf00,
-        0xbf00,
-        0x6808,
-        0x4770, // short: ldr r0, [r1]; bx lr
-    ];
-    let functions = [("main", 0, 18), ("waiter", 18, 12), ("look", 30, 26)];
-    let elf = with_functions(&code, &functions, &[300, 0x2000_0100]);
-    let first = run(&elf, &["--board", "cortex-m3", "--until", "waiter"]);
-    let first = figures::total(&first, "cycles");
-    let found = waits(&run(&elf, &BOARD));
-    assert_eq!(found.len(), 2, "{found:?}");
-    let (waiter, main) = (found[0].1, found[1].1);
-    assert!(main.abs_diff(first) <= 20, "{main} of {first}");
-    assert!(waiter.abs_diff(100_000 - first) <= 20, "{waiter} of {}", 100_000 - first);
-}
-
-/// Work that reads a counter so many times is no wait for it: what flash costs it stays uncertain.
-#[test]
-fn work_that_reads_a_register_keeps_its_bounds() {
-    let code = [
-        load(0, 0),
-        0x2102,
-        0x6001, // movs r1, #2; str r1, [r0]: TIM3 is clocked
-        load(0, 1),
-        load(1, 2),
-        0x62c1, // str r1, [r0, #44]: TIM3_ARR
-        0x2101,
-        0x6001, // movs r1, #1; str r1, [r0]: TIM3_CR1
-        0x2500,
-        load(4, 3), // movs r5, #0; ldr r4, =3000
-        0x6a43,
-        0x18ed, // back: ldr r3, [r0, #36]; adds r5, r3
-        0x3c01,
-        0xd1fb, // subs r4, #1; bne back
-        0xf000,
-        0xf800,
-        0xe7fe, // bl finish; finish: b .
-    ];
-    let pool = [0x4002_101c, 0x4000_0400, 4_999, 3_000];
-    let functions = [("main", 0, 32), ("finish", 32, 2)];
-    let elf = at(0x0800_0000, &code, &functions, &pool);
-    let board = ["--board", "stm32f103", "--until", "finish", "--bounds"];
-    let width = |from| {
-        let ran = run(&elf, &[&board[..], &[from]].concat());
-        match ran.total("cycles").unwrap().trust() {
-            Trust::Modelled { low, high, .. } => high.as_u64() - low.as_u64(),
-            other => panic!("{from}: {other:?}"),
-        }
-    };
-    let (runs, carried) = (width("runs"), width("carried"));
-    assert!(runs > 1_000 && carried >= runs && carried <= 2 * runs, "{runs}, {carried}");
-}
-
 /// Which register it is, only the run shows: it comes in as an argument, and two loops read it.
 #[test]
 fn two_loops_on_the_register_of_an_argument_name_it() {
@@ -376,56 +262,6 @@ fn counting_is_a_wait_and_summing_is_none() {
     }
 }
 
-/// Where the next element is depends on this one, also through another register.
-#[test]
-fn a_walk_along_a_list_is_work() {
-    let list = |at: u32| -> Vec<u32> { (1..40).map(|n| at + 4 * n).chain([0]).collect() };
-    for walk in [
-        // ldr r2, =LIST; ldr r2, [r2]; cmp r2, #0; bne
-        vec![load(2, 0), 0x6812, 0x2a00, 0xd1fc, 0xe7fe, 0x4770],
-        // ldr r2, =LIST; b into mov r3, r2; ldr r2, [r3]; cmp r2, #0; bne
-        vec![load(2, 0), 0xe7ff, 0x4613, 0x681a, 0x2a00, 0xd1fb, 0xe7fe, 0x4770],
-    ] {
-        let other = 2 * (walk.len() as u32 - 1);
-        let first = CODE + (walk.len() as u32 * 2).next_multiple_of(4) + 4;
-        let pool: Vec<u32> = std::iter::once(first).chain(list(first)).collect();
-        let ran = run(&arm(&walk, other, &pool), &BOARD);
-        assert_eq!(waits(&ran), [], "{walk:04x?}");
-    }
-}
-
-/// As libopencm3's `rcc_is_osc_ready`: which register is read, a `switch` decides, whose cases
-/// share their end.
-#[test]
-fn a_function_with_a_table_of_cases_may_only_read() {
-    let code = [
-        0x2201, // movs r2, #1
-        0x0010,
-        0xf000,
-        0xf802, // movs r0, r2; bl other
-        0x2800,
-        0xd0fa, // cmp r0, #0; beq
-        0x2801,
-        0xd809, // other: cmp r0, #1; bhi default
-        0xe8df,
-        0xf000,
-        0x0501, // tbb [pc, r0], with two cases
-        load(3, 0),
-        0x6818,
-        0x0fc0,
-        0x4770, // ldr r3, =SYST; ldr r0, [r3]; lsrs r0, #31; bx lr
-        load(3, 0),
-        0x6858,
-        0xe7fa, // ldr r3, =SYST; ldr r0, [r3, #4]; b lsrs
-        0x2000,
-        0x4770, // default: movs r0, #0; bx lr
-    ];
-    // `other` leaves r2 alone, which holds what it is called with in every turn.
-    let found = waits(&run(&arm(&code, 12, &[0xe000_e010]), &BOARD));
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].1 > 99_000 && found[0].0.contains("SysTick's flag"), "{found:?}");
-}
-
 /// A function that the user names counts as waiting, with what is in it.
 #[test]
 fn a_named_function_is_a_wait() {
@@ -451,32 +287,6 @@ fn a_named_function_is_a_wait() {
     assert!(advice.contains("spent waiting"), "{advice}");
 }
 
-#[test]
-fn an_avr_waits_for_flags_and_counts() {
-    let code: [u16; 12] = [
-        0xef8f, 0xef9f, // ldi r24, 0xff; ldi r25, 0xff
-        0x9701, 0xf7f1, // sbiw r24, 1; brne
-        0x9918, // sbic 0x03, 0: PINB
-        0xcffe, // rjmp back: ends at once
-        0x9b18, // sbis 0x03, 0
-        0xcffe, // rjmp back: never ends
-        0xcfff, 0, 0, 0x9508,
-    ];
-    let image: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
-    let mut elf = ElfBuilder::new();
-    elf.machine = 83;
-    elf.code(0, &image);
-    let (name, kind, section) = ("main".into(), 2, 0xfff1);
-    elf.symbol(Symbol { name, value: 0, size: 24, kind, global: true, section });
-    let ran = run(&elf.build(), &["--board", "arduino-uno", "--until", "500000c"]);
-    let found = waits(&ran);
-    assert_eq!(found.len(), 2, "{found:?}");
-    assert_eq!(found[0].0, "nothing: it counts");
-    assert!((262_000..262_200).contains(&found[0].1), "{found:?}");
-    assert_ne!(found[1].0, found[0].0);
-    assert!(found[1].1 > 200_000, "{found:?}");
-}
-
 /// One AVR function, which begins at reset.
 pub(super) fn avr(code: &[u16]) -> Vec<u8> {
     let image: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
@@ -487,61 +297,6 @@ pub(super) fn avr(code: &[u16]) -> Vec<u8> {
     let size = image.len() as u32;
     elf.symbol(Symbol { name, value: 0, size, kind, global: true, section });
     elf.build()
-}
-
-#[test]
-fn a_walk_through_an_avrs_memory_is_work_and_a_counter_of_two_bytes_none() {
-    let found =
-        |code: &[u16]| waits(&run(&avr(code), &["--board", "arduino-uno", "--until", "20000c"]));
-    // ldi r30, 0; ldi r31, 1; ld r24, Z; adiw r30, 1; tst r24; breq
-    let search = [0xe0e0, 0xe0f1, 0x8180, 0x9631, 0x2388, 0xf3e1, 0xcfff];
-    assert_eq!(found(&search), []);
-    // A list of one element that is its own next one: movw r30, r18; ld r18, Z; ldd r19, Z+1; or
-    let list = [
-        0xe020, 0xe031, 0x9320, 0x0100, 0x9330, 0x0101, // ldi r18, 0; ldi r19, 1; sts
-        0x01f9, 0x8120, 0x8131, 0x1521, 0x0531, 0xf7d1, 0xcfff, // ...; cp; cpc; brne
-    ];
-    assert_eq!(found(&list), []);
-    // for (volatile uint16_t i = 0; i < 1000; i++)
-    let count = [
-        0xee88, 0xe093, 0x921f, 0x921f, 0xb7cd, 0xb7de, 0x821a, 0x8219, // up to std Y+1, r1
-        0x8129, 0x813a, 0x1728, 0x0739, 0xf438, // ldd, ldd, cp, cpc, brcc
-        0x8129, 0x813a, 0x5f2f, 0x4f3f, 0x833a, 0x8329, 0xcff4, 0xcfff, // count, rjmp
-    ];
-    let found = found(&count);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0].0, "nothing: it counts");
-}
-
-/// As Arduino's `delay`: two counters in nested loops, which go in steps that are in registers, and
-/// a function that reads the time and shifts it.
-#[test]
-fn a_delay_that_counts_what_is_left_is_a_wait() {
-    let code: [u16; 25] = [
-        0xe005, 0xbd05, // ldi r16, 5; out TCCR0B, r16: 1,024 cycles a tick
-        0xe134, 0x2ec3, 0x2488, // ldi r19, 20; mov r12, r19; eor r8, r8
-        0x20cc, 0xf049, // tst r12; breq done
-        0xd00a, 0x1988, 0x308a, 0xf3d0, // rcall now; sub r24, r8; cpi r24, 10; brcs
-        0xe021, 0x1ac2, // ldi r18, 1; sub r12, r18
-        0xe08a, 0x0e88, 0xcff5, // ldi r24, 10; add r8, r24; rjmp
-        0xcfff, 0, // done: rjmp .
-        0xb586, 0x2f98, // now: in r24, TCNT0; mov r25, r24
-        0xe042, 0x9596, 0x954a, 0xf7e9, 0x9508, // ldi r20, 2; lsr r25; dec r20; brne; ret
-    ];
-    let image: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
-    let mut elf = ElfBuilder::new();
-    elf.machine = 83;
-    elf.code(0, &image);
-    for (name, value, size) in [("main", 0, 36), ("now", 36, 14)] {
-        let (kind, section) = (2, 0xfff1);
-        elf.symbol(Symbol { name: name.into(), value, size, kind, global: true, section });
-    }
-    let ran = run(&elf.build(), &["--board", "arduino-uno", "--until", "500000c"]);
-    let found = waits(&ran);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_ne!(found[0].0, "nothing: it counts");
-    // Twenty times ten ticks.
-    assert!((204_000..205_500).contains(&found[0].1), "{found:?}");
 }
 
 /// Two of its four loops wait for a thousandth of the run or less.

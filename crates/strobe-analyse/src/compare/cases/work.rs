@@ -3,6 +3,8 @@
 
 use strobe_model::measurement::{Finding, Severity};
 
+use super::super::compare_sets;
+use super::super::threshold::{Outcome, outcome};
 use super::*;
 
 /// A run that was stopped after a time.

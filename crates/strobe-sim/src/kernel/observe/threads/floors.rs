@@ -1,8 +1,9 @@
 //! Stacks that go further than their ends.
 
 use super::super::overflow::Floor;
+use super::Threads;
 use super::moves::By;
-use super::{FRAME_ANYWHERE, FRAME_IN_AREA, Threads};
+use super::whose::{FRAME_ANYWHERE, FRAME_IN_AREA};
 use crate::kernel::bus::Bus;
 
 /// A variable with fewer bytes holds no stack.

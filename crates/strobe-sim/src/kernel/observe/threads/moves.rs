@@ -6,7 +6,8 @@
 //! stack (longjmp).
 
 use super::super::Motion;
-use super::{Judgement, Landed, Threads};
+use super::whose::Judgement;
+use super::{Landed, Threads};
 
 /// An instruction has set the stack pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

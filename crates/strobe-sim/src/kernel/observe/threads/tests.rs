@@ -1,5 +1,6 @@
 //! Stacks that belong to one thread or another, seen only through the stack pointer.
 
+use super::whose::{FRAME_IN_AREA, MAX_THREADS};
 use super::*;
 use crate::kernel::memory::{Memory, MemoryKind};
 use crate::kernel::observe::Motion;
