@@ -62,7 +62,7 @@ pub struct Args {
 impl Args {
     /// Registers the files that are read and written.
     pub fn files(&self, named: &mut files::Named) {
-        named.reads([&self.directory]);
+        named.reads_archive(&self.directory);
         self.result.files(named);
     }
 }
