@@ -136,6 +136,9 @@ fn left_out(folder: &Path) -> anyhow::Result<Vec<String>> {
             None if !folder.join(path).is_file() => {
                 Some(format!("{shown} is a device, a pipe or a broken link, and was not read"))
             }
+            None if files::is_new_output(&folder.join(path)) => {
+                Some(format!("{shown} is standard output, and was not read"))
+            }
             _ => None,
         }
     };
@@ -143,7 +146,7 @@ fn left_out(folder: &Path) -> anyhow::Result<Vec<String>> {
 }
 
 /// The streams of a directory: every file in it but the metadata and hidden ones, as CTF has it
-/// (section 5).
+/// (section 5), and what a shell has made there for the report.
 fn streams(folder: &Path, metadata: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let shown = folder.display();
     let entries = std::fs::read_dir(folder)
@@ -151,7 +154,7 @@ fn streams(folder: &Path, metadata: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.retain(|path| {
         let hidden = input::file_name(path).starts_with('.');
-        path.is_file() && !hidden && path != metadata
+        path.is_file() && !hidden && path != metadata && !files::is_new_output(path)
     });
     // Only then are they streams of one trace.
     if !folder.join(METADATA[0]).is_file() {

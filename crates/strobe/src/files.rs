@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::exit;
 
-pub use ledger::will_read;
+pub use ledger::{is_new_output, will_read};
 pub use read::{Kind, below, bytes, folders, head, is_directory, open, stream, text};
 pub use recording::Recording;
 pub use write::{
@@ -45,6 +45,14 @@ impl Named {
     /// Files that are read; with those in it if it is a directory.
     pub fn reads<P: AsRef<Path>>(&mut self, paths: impl IntoIterator<Item = P>) -> &mut Self {
         self.inputs.extend(paths.into_iter().map(|path| path.as_ref().to_owned()));
+        self
+    }
+
+    /// The files of an archive of measurements; what else is in its folders is not read.
+    pub fn reads_archive(&mut self, directory: &Path) -> &mut Self {
+        let files = below(directory).unwrap_or_default();
+        let parquet = files.iter().filter(|file| file.extension().is_some_and(|e| e == "parquet"));
+        self.inputs.extend(parquet.map(|file| directory.join(file)));
         self
     }
 

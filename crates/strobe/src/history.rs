@@ -62,7 +62,7 @@ pub struct Args {
 impl Args {
     /// Registers the files that are read and written.
     pub fn files(&self, named: &mut files::Named) {
-        named.reads([&self.directory]);
+        named.reads_archive(&self.directory);
         self.result.files(named);
     }
 }
@@ -108,11 +108,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The error for filters that leave nothing: the first of them that does, with what there is.
+/// The error where there are no figures: files that cannot be read, or the first filter that leaves
+/// nothing, with what there is.
 fn none(args: &Args) -> anyhow::Result<anyhow::Error> {
     let place =
         || Filter { project: args.project.clone(), board: args.board.clone(), ..Filter::default() };
-    let (_, all) = archive::read(&args.directory, &place())?;
+    let (reading, all) = archive::read(&args.directory, &place())?;
+    let shown = args.directory.display();
+    if let (true, Some((file, why))) = (all.figures.is_empty(), reading.skipped.first()) {
+        return Ok(exit::data(format!("{shown}: no figure can be read; {file}: {why}")));
+    }
     let of_key = |of: fn(&Key) -> &String| all.figures.keys().map(of).cloned().collect();
     let branches = all.origins.iter().filter_map(|origin| origin.branch.clone()).collect();
     let filters: [(&str, &Option<String>, BTreeSet<String>); 4] = [
@@ -121,7 +126,6 @@ fn none(args: &Args) -> anyhow::Result<anyhow::Error> {
         ("--section", &args.section, of_key(|key| &key.section)),
         ("--figure", &args.figure, of_key(|key| &key.figure)),
     ];
-    let shown = args.directory.display();
     for (option, given, known) in filters {
         if let Some(name) = given.as_ref().filter(|name| !known.contains(*name)) {
             let known: Vec<String> = known.into_iter().collect();

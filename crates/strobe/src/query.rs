@@ -51,7 +51,7 @@ enum Format {
 impl Args {
     /// Registers the files that are read and written.
     pub fn files(&self, named: &mut files::Named) {
-        named.reads([&self.directory]);
+        named.reads_archive(&self.directory);
         named.writes("-o", self.output.as_deref().and_then(files::of_output));
     }
 }

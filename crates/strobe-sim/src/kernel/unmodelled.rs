@@ -134,6 +134,11 @@ impl Poll {
             && (self.last - self.since) / self.reads <= Self::MOST_APART
     }
 
+    /// Whether it lasted nearly up to a cycle; handlers may have run since.
+    pub(crate) fn was_at(&self, now: u64) -> bool {
+        now.saturating_sub(self.last) <= 10 * Self::MOST_APART
+    }
+
     /// What is known of a wait that was given up when another read gets `value`: a change is what
     /// was waited for.
     fn given_up(&self, before: Option<Poll>, value: u32, changed: u64) -> Option<Poll> {
@@ -150,8 +155,7 @@ impl Poll {
         let alone = self.reads >= Self::LEAST_READS
             && self.since >= changed
             && (self.last - self.since) / self.reads <= Self::MOST_APART;
-        (alone || self.steady >= Self::STEADY_READS)
-            && end.saturating_sub(self.last) <= 10 * Self::MOST_APART
+        (alone || self.steady >= Self::STEADY_READS) && self.was_at(end)
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) fn find(
     // Calls that were too deep are not among them.
     let none = BTreeMap::new();
     let called = if names.profile.tree_cut > 0 { &none } else { called };
-    let all = loops(&Program { firmware, called }, samples);
+    let all = loops(&Program::new(firmware, called), samples);
     let looks = callee::looks(samples, all.iter().map(|found| &found.waits));
     for Found { start, code, waits, rounds } in all {
         if is_named(start) {

@@ -469,6 +469,7 @@ fn no_length_is_exact_where_times_go_back() {
         assert_eq!(out.window.duration.unit(), &Unit::NANOSECONDS);
         let finding = out.findings.iter().find(|f| f.code == "event-order").unwrap();
         assert_eq!(finding.severity, Severity::Warning, "{}", finding.text);
+        assert!(finding.text.contains("or the tracer began anew"), "{}", finding.text);
     }
 }
 
@@ -492,4 +493,5 @@ fn counts_of_what_is_missing_that_go_back_are_no_loss() {
     }
     let finding = out.findings.iter().find(|f| f.code == "events-lost").unwrap();
     assert!(finding.text.contains("go back"), "{}", finding.text);
+    assert!(finding.text.contains("or the tracer began anew"), "{}", finding.text);
 }

@@ -69,7 +69,7 @@ pub fn reads(path: &Path) {
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let files = entries.map(|entry| entry.path()).filter(|path| path.is_file());
-    files.for_each(|file| {
+    files.filter(|file| !is_new_output(file)).for_each(|file| {
         if let Ok(metadata) = std::fs::metadata(&file) {
             reads_open(&file, &metadata);
         }
@@ -161,6 +161,30 @@ pub fn standard_output() -> anyhow::Result<()> {
 #[cfg(not(unix))]
 pub fn standard_output() -> anyhow::Result<()> {
     Ok(())
+}
+
+/// Whether a file is standard output, and empty: a shell has made it for that, and whoever lists
+/// the directory that it is in has nothing to read in it.
+#[cfg(unix)]
+pub fn is_new_output(path: &Path) -> bool {
+    let own = crate::terminal::standard_output();
+    match (own.and_then(|fd| std::fs::File::from(fd).metadata()), std::fs::metadata(path)) {
+        (Ok(own), Ok(metadata)) => is_empty_and(&own, path, &metadata),
+        _ => false,
+    }
+}
+
+/// Elsewhere nothing shows it.
+#[cfg(not(unix))]
+pub fn is_new_output(_: &Path) -> bool {
+    false
+}
+
+/// Whether a file is that output, and empty.
+#[cfg(unix)]
+fn is_empty_and(output: &Metadata, path: &Path, metadata: &Metadata) -> bool {
+    let known = id(path, metadata);
+    metadata.len() == 0 && known.is_some() && known == id(path, output)
 }
 
 #[cfg(unix)]
@@ -345,6 +369,18 @@ mod tests {
         standard_output_is(&metadata("later")).expect("nobody's");
         let error = opens(&at("later"), &metadata("later")).expect_err("it is written").to_string();
         assert!(error.contains("standard output would be written"), "{error}");
+    }
+
+    #[test]
+    fn an_empty_standard_output_is_nothing_to_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        for (name, content) in [("new", ""), ("log", "content"), ("other", "")] {
+            std::fs::write(at(name), content).expect("a file");
+        }
+        let metadata = |name: &str| std::fs::metadata(at(name)).expect("a file");
+        let is = |output, name| is_empty_and(&metadata(output), &at(name), &metadata(name));
+        assert_eq!((is("new", "new"), is("new", "other"), is("log", "log")), (true, false, false));
     }
 
     #[test]

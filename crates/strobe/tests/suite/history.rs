@@ -301,6 +301,23 @@ fn damaged_and_foreign_files_are_named_and_left_out() {
     assert!(none.stderr.contains("none of"), "{}", none.stderr);
 }
 
+/// Another program's files may be compressed in another way.
+#[test]
+fn rows_that_cannot_be_read_are_no_question_of_filters() {
+    let archive = Archive::of_two_builds();
+    // The column's compression follows its path: Snappy (1) becomes gzip (2), as thrift has them.
+    let column = b"value\x15\x02";
+    for file in archive.files() {
+        let mut bytes = fs::read(&file).unwrap();
+        let at = bytes.windows(column.len()).rposition(|part| part == column).unwrap();
+        bytes[at + column.len() - 1] = 4;
+        fs::write(&file, bytes).unwrap();
+    }
+    let ran = strobe(&["history", &archive.path()]);
+    assert_eq!(ran.code, 65, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("no figure can be read; project=demo"), "{}", ran.stderr);
+}
+
 #[test]
 fn what_is_no_archive_is_not_taken_for_one() {
     let archive = Archive::new();

@@ -52,6 +52,19 @@ fn a_quotient_is_work() {
     assert_eq!(with(0x001d), None);
 }
 
+/// The greatest of two hundred readings. Both ways through a turn count, each by itself, so that
+/// what is read does not decide when the loop ends.
+#[test]
+fn a_count_at_the_end_of_each_branch_is_decided_by_none() {
+    // movs r4, #200; movs r5, #0; back: ldr r3, [r0, #8]; cmp r5, r3; bcs less; movs r5, r3;
+    // subs r4, #1; bne back; b on; less: subs r4, #1; bne back; on: movs r6, r5
+    let peak = [
+        0x24c8, 0x2500, 0x6883, 0x429d, 0xd203, 0x001d, 0x3c01, 0xd1f9, 0xe001, 0x3c01, 0xd1f6,
+        0x002e,
+    ];
+    assert_eq!(one(&peak), None);
+}
+
 /// other: subs r0, #10; cmp r0, #10; bhs other; bx lr. Whoever calls it may use the remainder.
 #[test]
 fn what_a_function_returns_is_used_where_it_was_called() {

@@ -14,7 +14,8 @@ use crate::measuring::{balance, count, instrument, notes, unknown};
 
 const TIMES: &str = "times count from the first event";
 const UNCOUNTED: &str = "the trace does not count the events that its tracer left out";
-pub(super) const RECOUNTED: &str = "counts of what is missing go back, so one of them is wrong";
+pub(super) const RECOUNTED: &str =
+    "counts of what is missing go back, so one of them is wrong or the tracer began anew";
 
 /// Measures a trace.
 pub fn events(source: &Source, meanings: &Meanings, names: &dyn Names) -> Measurement {

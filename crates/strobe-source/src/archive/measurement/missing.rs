@@ -87,8 +87,9 @@ fn order(trace: &TraceSummary) -> Option<Finding> {
     let many = u128::from(back) * 100 >= u128::from(all) * u128::from(MATTERS_PERCENT);
     let severity = if many { Severity::Warning } else { Severity::Note };
     let text = format!(
-        "events have times before the event before them, by {} ns in all: a time is wrong, or they \
-         are in another order; no length of time is known better than that",
+        "events have times before the event before them, by {} ns in all: a time is wrong, they \
+         are in another order, or the tracer began anew; no length of time is known better than \
+         that",
         grouped(back)
     );
     let finding = Finding::new(severity, "event-order", text);

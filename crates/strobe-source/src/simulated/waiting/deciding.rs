@@ -183,7 +183,7 @@ impl Turn<'_> {
             true => self.tests(|at| at == part),
             false => Vec::new(),
         };
-        if !self.of.always_passes(flow, number) {
+        if !self.of.always_passes(flow, number) && !self.is_on_every_way(part) {
             let chooses = |at: usize| {
                 let from = self.of.turn[at];
                 let branches = flow.next(from).len() > 1 && !self.goes_out(at);
@@ -192,6 +192,19 @@ impl Turn<'_> {
             out.extend(self.tests(chooses));
         }
         out
+    }
+
+    /// Whether a turn executes something like it whichever way it goes: compilers put the end of a
+    /// turn behind each of its branches.
+    fn is_on_every_way(&self, part: usize) -> bool {
+        let like = |&at: &usize| {
+            let (one, other) = (self.body[at], self.body[part]);
+            let is_same = one.mnemonic == other.mnemonic && one.operands == other.operands;
+            is_same && !self.effects[at].maybe
+        };
+        let all: BTreeSet<usize> =
+            (0..self.body.len()).filter(like).map(|at| self.of.turn[at]).collect();
+        self.of.always_passes_one(self.flow, &all)
     }
 
     /// Whether what a test compares is something that was read with something that goes on from

@@ -226,6 +226,11 @@ impl Loop {
         !self.entries.iter().any(|&entry| self.comes_round(flow, entry, |at| at == through))
     }
 
+    /// Whether each turn comes through one of these instructions of it.
+    pub(super) fn always_passes_one(&self, flow: &Flow, of: &BTreeSet<usize>) -> bool {
+        !self.entries.iter().any(|&entry| self.comes_round(flow, entry, |at| of.contains(&at)))
+    }
+
     /// Whether a way leads from behind one instruction of it to another in the same turn.
     pub(super) fn leads_on(&self, flow: &Flow, from: usize, to: usize) -> bool {
         let (mut seen, mut open) = (BTreeSet::new(), vec![from]);

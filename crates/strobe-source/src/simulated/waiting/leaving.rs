@@ -13,11 +13,10 @@ use super::constants::Constants;
 use super::effect::{Load, effect, frame, is_kept, number};
 use super::flow::Flow;
 use super::places::place;
-use super::program::{Program, pointer};
+use super::program::{Decoded, Program, pointer};
 use super::reader::DEPTH;
 
-/// Instructions of a function that are looked at, and its callers.
-const MOST: usize = 1024;
+/// Callers of a function that are looked at.
 const MOST_CALLERS: usize = 8;
 
 /// A function's instructions.
@@ -194,19 +193,12 @@ fn names(instruction: &Instruction, register: &str) -> bool {
     text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == register)
 }
 
-/// The instructions of the function around an address.
-fn function_around(program: &Program<'_>, at: u32) -> Option<Vec<Instruction>> {
-    let function = program.firmware.function(program.firmware.function_at(at)?);
-    let (start, end) = (function.start & !1, u32::try_from(function.end()).ok()?);
-    Some(program.instructions(start..end).take(MOST).collect())
-}
-
 /// Whether a function uses what is in a register when it is called.
 fn is_used_in(program: &Program<'_>, start: u32, register: &str, depth: u32) -> bool {
-    let Some(code) = function_around(program, start) else { return false };
+    let Some(found) = program.around(start) else { return false };
+    let Decoded { code, flow } = &*found;
     let Ok(first) = code.binary_search_by_key(&start, |one| one.address) else { return false };
-    let flow = Flow::of(&code, program.machine());
-    is_used(program, &Function { code: &code, flow: &flow }, vec![first], register, depth)
+    is_used(program, &Function { code, flow }, vec![first], register, depth)
 }
 
 /// Whether one of those that have called a function uses what it leaves in a register.
@@ -218,15 +210,15 @@ fn is_used_by_callers(program: &Program<'_>, start: u32, register: &str, depth: 
         return true;
     }
     sites.any(|site| {
-        let Some(code) = function_around(program, site) else { return false };
+        let Some(found) = program.around(site) else { return false };
+        let Decoded { code, flow } = &*found;
         let Ok(at) = code.binary_search_by_key(&site, |one| one.address) else { return false };
         if effect(&code[at], program.machine()).is_some_and(|one| one.returns) {
             // A jump: it returns to whoever has called this one.
             let around = code.first().map_or(site, |first| first.address);
             return depth > 0 && is_used_by_callers(program, around, register, depth - 1);
         }
-        let flow = Flow::of(&code, program.machine());
         let behind = flow.next(at).to_vec();
-        is_used(program, &Function { code: &code, flow: &flow }, behind, register, depth)
+        is_used(program, &Function { code, flow }, behind, register, depth)
     })
 }

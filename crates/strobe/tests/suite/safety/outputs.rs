@@ -129,6 +129,35 @@ fn standard_output_is_no_input() {
     assert!(folder.read("log").starts_with(b"of before\n"));
 }
 
+/// A shell has made an empty file where a trace or an archive lies: that is no input.
+#[test]
+fn a_new_file_beside_what_is_read_is_an_output() {
+    let folder = everything();
+    let made = strobe_synth::ctf::CtfTrace::generate(1);
+    std::fs::create_dir(folder.path("trace")).expect("a folder");
+    folder.write("trace/metadata", made.metadata.as_bytes());
+    folder.write("trace/channel0", &made.stream);
+    let logged = folder.strobe(&["log", "archive", "x.measurement"]);
+    assert_eq!(logged.code, 0, "{}", logged.stderr);
+    for (arguments, output) in
+        [(["report", "trace"], "trace/report.txt"), (["history", "archive"], "archive/history.txt")]
+    {
+        let onto = std::fs::File::create(folder.path(output)).expect("ours");
+        let ran = folder.command(&arguments).stdout(onto).output().expect("it runs");
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "{arguments:?}: {stderr}");
+        assert!(!folder.read(output).is_empty(), "{arguments:?}");
+    }
+    let report = folder.read("trace/report.txt");
+    let report = String::from_utf8_lossy(&report);
+    let words: Vec<&str> = report.split_whitespace().collect();
+    assert!(words.join(" ").contains("report.txt is standard output, and was not"), "{report}");
+    // What is in it now would be read.
+    let onto = std::fs::OpenOptions::new().append(true).open(folder.path("trace/report.txt"));
+    let ran = folder.command(&["report", "trace"]).stdout(onto.expect("ours")).output();
+    assert_eq!(ran.expect("it runs").status.code(), Some(64));
+}
+
 /// In GitHub Actions a file is written that no argument names.
 #[test]
 fn the_summary_of_a_step_is_no_input() {
