@@ -8,7 +8,7 @@ use strobe_model::number::hertz;
 
 /// Lengths of runs that are farther apart are different ones; a limit is reached within some
 /// instructions.
-const LENGTHS_APART: f64 = 0.001;
+pub(super) const LENGTHS_APART: f64 = 0.001;
 
 /// Adds a finding that the two are not alike in something.
 fn differ(compared: &mut Measurement, code: &str, what: &str, [a, b]: [String; 2]) {

@@ -175,7 +175,7 @@ fn much(found: &Found, compared: &Measurement) -> String {
     let mut text = match whole {
         _ if is_same_time => {
             // A limit is reached within some instructions; where the clock changes, at other times.
-            let is_apart = a.abs_diff(b) as f64 > super::LENGTHS_APART * a.max(b) as f64;
+            let is_apart = a.abs_diff(b) as f64 > super::unlike::LENGTHS_APART * a.max(b) as f64;
             let all = match is_apart {
                 true => format!("{} and {}", grouped(a), grouped(b)),
                 false => grouped(a.max(b)),

@@ -1,7 +1,7 @@
 //! Bus decoders, tested with signals that share no code with them, and against sigrok's decoders.
 
-mod i2c;
 mod speed;
+mod two_wires;
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
