@@ -127,6 +127,8 @@ pub struct Bus {
     pub(crate) interrupts: Interrupts,
     /// The modelled register that was read last, and how often it was since it changed.
     pub(crate) awaited: (u32, Poll),
+    /// The model of the device that was read last has the register.
+    answered: bool,
     /// Others that were read for long without a change, until the firmware went on.
     given_up: BTreeMap<u32, Poll>,
     /// What devices ask of the core.
@@ -195,6 +197,7 @@ impl Bus {
             next_due: u64::MAX,
             interrupts: Interrupts::default(),
             awaited: (0, Poll::default()),
+            answered: false,
             given_up: BTreeMap::new(),
             requests: Requests::default(),
             attention: false,

@@ -100,6 +100,34 @@ pub struct SerialFrame {
     pub value: u16,
 }
 
+/// What a register shows when it is read again, while nothing but time passes: no event of the
+/// board, no access that changes the device, no change of a wire or clock.
+///
+/// Cores skip loops that poll ([`crate::kernel::turns`]) by this alone, so a model that is not sure
+/// answers [`Reading::Unknown`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// Reading may change the device, or nothing is known.
+    Unknown,
+    /// The same value at every cycle before this one, and reading changes nothing; `u64::MAX` for
+    /// a register that only an event, an access or a wire changes.
+    Steady {
+        /// The first cycle at which the value may be another.
+        until: u64,
+    },
+    /// A counter: the value changes by one step with each tick, and reading changes nothing.
+    Counting {
+        /// Cycles of a tick, at least 1.
+        period: u64,
+        /// The first cycle at which a read shows the next value.
+        next: u64,
+        /// Down instead of up.
+        down: bool,
+        /// The first cycle at which the counter may wrap, reload or turn.
+        until: u64,
+    },
+}
+
 /// A peripheral model.
 ///
 /// Registers are addressed by byte offset from the device's base. `read` and `write` get the access
@@ -111,6 +139,13 @@ pub trait Device: Send {
     fn read(&mut self, offset: u32, size: Size, cx: &mut Context) -> Option<u32> {
         let _ = (offset, size, cx);
         None
+    }
+
+    /// What reading this register again shows; asked right after a [`Device::read`] of the same
+    /// register at the same cycle that had an answer.
+    fn reading(&mut self, offset: u32, size: Size, cx: &mut Context) -> Reading {
+        let _ = (offset, size, cx);
+        Reading::Unknown
     }
 
     /// Writes a register.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::Bus;
-use crate::kernel::device::{DeviceId, Size};
+use crate::kernel::device::{DeviceId, Reading, Size};
 use crate::kernel::memory::{BusFault, Memory};
 use crate::kernel::pace::Drift;
 use crate::kernel::unmodelled::Poll;
@@ -111,6 +111,7 @@ impl Bus {
         let offset = address - self.slots[at].base;
         let answer = self.call(at, |device, cx| device.read(offset, size, cx)).flatten();
         self.settle();
+        self.answered = answer.is_some();
         match answer {
             Some(value) => {
                 self.note_read(address, value & size.mask());
@@ -161,6 +162,23 @@ impl Bus {
             self.set_unmodelled(address, size, value);
         }
         Ok(())
+    }
+
+    /// What reading a register again shows; asked right after a [`Bus::read`] of it.
+    pub(crate) fn reading(&mut self, address: u32, size: Size) -> Reading {
+        let address = self.unalias(address);
+        let always = Reading::Steady { until: u64::MAX };
+        let Some(at) = self.slot_at(address) else { return always };
+        if !self.gate_open(DeviceId(at as u8)) {
+            return Reading::Unknown;
+        }
+        // A register without a model keeps what was written.
+        if !self.answered {
+            return always;
+        }
+        let offset = address - self.slots[at].base;
+        let reading = self.call(at, |device, cx| device.reading(offset, size, cx));
+        reading.unwrap_or(Reading::Unknown)
     }
 
     /// Whether what is read there may change by itself, with a device's time.
