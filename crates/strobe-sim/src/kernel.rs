@@ -12,5 +12,6 @@ pub mod observe;
 pub mod pace;
 pub mod semihost;
 pub mod signal;
+pub(crate) mod turns;
 pub mod unmodelled;
 pub mod warnings;

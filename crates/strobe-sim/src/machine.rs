@@ -220,6 +220,11 @@ impl<O: Observer> Machine<O> {
         either!(self, m => m.interpret());
     }
 
+    /// Executes every turn of loops that wait, instead of skipping what does nothing.
+    pub fn execute_waits(&mut self) {
+        either!(self, m => m.execute_waits());
+    }
+
     /// Reports to the observer, from here on, which thread or handler counts belong to
     /// ([`Observer::belongs_to`]).
     pub fn distinguish(&mut self) {

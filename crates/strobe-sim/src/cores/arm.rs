@@ -54,6 +54,7 @@ mod systick;
 pub mod timing;
 mod timing_v7m;
 mod trace;
+mod turns;
 mod waiting;
 
 pub use self::arch::Architecture;

@@ -17,7 +17,7 @@ mod names;
 mod readers;
 mod waits;
 
-pub(crate) use self::access::unalias;
+pub(crate) use self::access::{Polls, unalias};
 pub use self::names::Unclocked;
 pub use self::waits::Slave;
 pub(crate) use self::waits::{FirstWait, FlashSetting};

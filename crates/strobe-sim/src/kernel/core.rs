@@ -148,6 +148,9 @@ pub trait Core<O: Observer> {
 
     /// Runs nothing as host code, where there is a compiler for the core.
     fn interpret(&mut self) {}
+
+    /// Executes every turn of loops that wait, where the core would skip them.
+    fn execute_waits(&mut self) {}
 }
 
 /// Why a run stopped.

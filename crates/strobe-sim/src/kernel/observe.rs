@@ -128,6 +128,17 @@ pub struct Transfer {
     pub arguments: [u32; 4],
 }
 
+/// A moment of the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// Cycles since reset.
+    pub cycle: u64,
+    /// Of these, asleep.
+    pub asleep: u64,
+    /// Instructions since reset.
+    pub instructions: u64,
+}
+
 /// A data access by the core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
@@ -281,6 +292,10 @@ pub trait Observer {
     fn retired(&mut self, id: BlockId, at: usize, jumped: bool) {
         let _ = (id, at, jumped);
     }
+    /// The same `times` times more.
+    fn retired_again(&mut self, id: BlockId, at: usize, jumped: bool, times: u64) {
+        let _ = (id, at, jumped, times);
+    }
     /// The instructions of block `id` before `at` retired, one after the other.
     fn retired_before(&mut self, id: BlockId, at: usize) {
         (0..at).for_each(|i| self.retired(id, i, false));
@@ -304,6 +319,20 @@ pub trait Observer {
     /// Control went elsewhere. Memory may be looked at, devices do not answer.
     fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
         let _ = (transfer, bus);
+    }
+    /// A turn of a loop begins, of which more may follow that are not executed.
+    fn begin_turn(&mut self, now: Moment) {
+        let _ = now;
+    }
+    /// That turn has ended. Returns whether [`Observer::repeat_turn`] can account for more of it.
+    fn end_turn(&mut self, now: Moment) -> bool {
+        let _ = now;
+        true
+    }
+    /// The turn took place `times` times more, with the same transfers, up to `now`. Instructions
+    /// and waits are reported besides.
+    fn repeat_turn(&mut self, times: u64, now: Moment) {
+        let _ = (times, now);
     }
     /// Who runs, for observers that know; asked for after a transfer if counts are to be kept
     /// apart for each.

@@ -127,6 +127,25 @@ impl Poll {
         self.last = now;
     }
 
+    /// Whether this follows from an earlier state by a turn of so many cycles that can be repeated.
+    pub(crate) fn repeats(&self, before: &Poll, cycles: u64) -> bool {
+        let since = self.since.wrapping_sub(before.since);
+        let last = self.last.wrapping_sub(before.last);
+        self.pc == before.pc && (since == 0 || since == cycles) && last == cycles
+    }
+
+    /// What has led here from an earlier state happens so many times more.
+    pub(crate) fn repeat(&mut self, before: &Poll, times: u64) {
+        let further = |now: u64, then: u64| now + now.wrapping_sub(then).wrapping_mul(times);
+        *self = Poll {
+            reads: further(self.reads, before.reads),
+            steady: further(self.steady, before.steady),
+            since: further(self.since, before.since),
+            last: further(self.last, before.last),
+            ..*self
+        };
+    }
+
     /// Whether so many reads one right after another, with nothing else done to devices, are a wait
     /// that came to nothing, if the value stays.
     pub(crate) fn is_long(&self) -> bool {
@@ -239,6 +258,21 @@ impl Unmodelled {
             touched.poll.note(pc, value, now, changed);
         }
         value
+    }
+
+    /// Whether a turn that began at a cycle, in which the word at `word` was read, can be repeated.
+    pub(crate) fn repeats(&self, word: u32, begin: u64) -> bool {
+        let touched = self.registers.get(&word);
+        touched.is_some_and(|touched| touched.poll.since < begin)
+    }
+
+    /// A read of the word at `word` happens `times` times more, the last one at a cycle.
+    pub(crate) fn repeat(&mut self, word: u32, times: u64, last: u64) {
+        let Some(touched) = self.registers.get_mut(&word) else { return };
+        touched.reads += times;
+        touched.poll.reads += times;
+        touched.poll.steady += times;
+        touched.poll.last = touched.poll.last.max(last);
     }
 
     /// What a register that holds `stored` reads as, by the rules.

@@ -13,7 +13,8 @@ use strobe_sim::cortexm::{CoreOptions, Machine, Stop};
 use strobe_sim::device::Size;
 use strobe_sim::kernel::core::Core as _;
 use strobe_sim::memory::{Memory, MemoryKind};
-use strobe_sim::observe::calls::{CallTree, NodeKind, Now};
+use strobe_sim::observe::Moment;
+use strobe_sim::observe::calls::{CallTree, NodeKind};
 use strobe_sim::observe::counts::{AddressCount, Counts, Share};
 use strobe_sim::observe::pins::PinLog;
 use strobe_sim::observe::schedule::Who;
@@ -147,7 +148,7 @@ fn run(board: &str, firmware: &str, compile_after: Option<u32>, chunk: u64) -> S
     let (bounds, instructions) = (machine.cycle_bounds(), machine.instructions());
     let (asleep, pc) = (machine.asleep(), machine.cpu.pc);
     let (counts, (tree, log)) = &mut machine.observer;
-    tree.finish(Now { cycle: bounds.likely, asleep, instructions }, pc, &machine.bus.clocks);
+    tree.finish(Moment { cycle: bounds.likely, asleep, instructions }, pc, &machine.bus.clocks);
     let total = counts.finish();
     Seen {
         by_tree: by_tree(tree),

@@ -10,7 +10,8 @@ use std::sync::atomic::AtomicBool;
 
 use strobe_model::EndReason;
 use strobe_sim::machine::{Machine, Report, Stop};
-use strobe_sim::observe::calls::{CallTree, Now};
+use strobe_sim::observe::Moment;
+use strobe_sim::observe::calls::CallTree;
 use strobe_sim::observe::counts::Counts;
 use strobe_sim::observe::pins::PinLog;
 use strobe_sim::pace::Drift;
@@ -337,8 +338,8 @@ impl Run {
     }
 
     /// Where the core is now.
-    pub(super) fn now(&self) -> Now {
-        Now {
+    pub(super) fn now(&self) -> Moment {
+        Moment {
             cycle: self.machine.cycles(),
             asleep: self.machine.asleep(),
             instructions: self.machine.instructions(),

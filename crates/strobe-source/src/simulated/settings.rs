@@ -112,6 +112,8 @@ pub struct Settings {
     pub model: Model,
     /// Compile no hot code: the same figures, more slowly.
     pub interpret: bool,
+    /// Execute every iteration of loops that wait: the same figures, more slowly.
+    pub execute_waits: bool,
     /// Keep the exact high-water mark of every stack.
     pub watch_stacks: bool,
     /// A shift of interrupts against the program.
@@ -176,6 +178,7 @@ impl Default for Settings {
             trace_depths: None,
             model: Model::Likely,
             interpret: false,
+            execute_waits: false,
             watch_stacks: true,
             phase: None,
             heap: None,

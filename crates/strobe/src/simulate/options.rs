@@ -91,6 +91,7 @@ impl Setup {
             (self.world.run_on, "--run-on"),
             (self.world.rtos.is_some(), "--rtos"),
             (self.world.interpret, "--interpret"),
+            (self.world.execute_waits, "--execute-waits"),
             (self.world.bounds.is_some(), "--bounds"),
             (!self.world.trace_write.is_empty(), "--trace-write"),
             (self.world.pictures.is_some(), "--pictures"),

@@ -37,6 +37,7 @@ pub fn elsewhere(asked: &Settings) -> Settings {
         strict: asked.strict,
         run_on_after_fault: asked.run_on_after_fault,
         interpret: asked.interpret,
+        execute_waits: asked.execute_waits,
         ..Settings::default()
     }
 }
@@ -83,6 +84,7 @@ pub(super) fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
         strict: setup.world.strict,
         run_on_after_fault: setup.world.run_on,
         interpret: setup.world.interpret,
+        execute_waits: setup.world.execute_waits,
         trace: Programme { writes: setup.world.trace_write.clone() },
         systems: systems(setup.world.rtos.as_deref())?,
         ..Settings::default()

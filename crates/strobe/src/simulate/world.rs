@@ -65,6 +65,10 @@ pub struct World {
     /// Do not compile hot code for the host: the same figures, several times more slowly.
     #[arg(long)]
     pub(super) interpret: bool,
+    /// Execute every iteration of busy waits instead of skipping them: the same figures, much more
+    /// slowly.
+    #[arg(long)]
+    pub(super) execute_waits: bool,
     /// Write a word to a register before the run, as a debugger does: `0xe0001000=0x40001e1f`.
     /// This is how the trace blocks of a Cortex-M3 or M4 are programmed from outside. May be
     /// given several times; the order counts.

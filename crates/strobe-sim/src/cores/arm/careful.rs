@@ -121,6 +121,8 @@ impl<O: Observer> Machine<O> {
             split: 0,
             several,
             log: self.observer.follows_accesses().then_some(&mut log),
+            turn: self.turns.recording(),
+            read_register: false,
         };
         let mut end = End::Next;
         let result = if insn.ends_block() {
@@ -138,7 +140,7 @@ impl<O: Observer> Machine<O> {
         let (data_wait, contention, saved) = (port.data_wait, port.contention, port.saved);
         let (spent, split, last) = (port.spent, port.split, port.last);
         let several = port.several;
-        let polled = port.polled;
+        let (polled, read_register) = (port.polled, port.read_register);
         for access in &log {
             self.observer.access(access, &mut self.bus);
         }
@@ -148,6 +150,7 @@ impl<O: Observer> Machine<O> {
                 return self.fault_of_access(fault, pc, last).map(|()| true);
             }
             Err(Broken::Interrupted) => {
+                self.turns.abandon();
                 self.pay(pc, data_wait, contention, saved);
                 self.suspend(insn, several, pc);
                 self.spend(pc);
@@ -184,6 +187,10 @@ impl<O: Observer> Machine<O> {
         if let Some(polled) = polled {
             self.note_poll(pc, polled);
         }
+        if read_register {
+            self.turns.trigger.note_reader(pc);
+        }
+        self.note_step(id, at, it, true, jumped);
         self.spend(pc);
         let executed = self.now;
         self.masked.set(self.cpu.is_masked(), pc, executed);
@@ -284,6 +291,7 @@ impl<O: Observer> Machine<O> {
         self.instructions += 1;
         self.spend(pc);
         self.cpu.pc = next;
+        self.note_step(id, at, self.cpu.it, false, false);
         if O::COUNTS {
             self.observer.retired(id, at, false);
             self.observer.skipped(id, at, 1);

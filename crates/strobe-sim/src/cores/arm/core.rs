@@ -9,6 +9,7 @@ use super::jit::Jit;
 use super::system::System;
 use super::timing::Timing;
 use super::trace::Waveform;
+use super::turns::Turns;
 use super::waiting::Waiting;
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycleCarry;
@@ -92,6 +93,8 @@ pub struct Machine<O: Observer> {
     pub(crate) model: Model,
     /// Where code waits for what has a time of its own.
     pub(crate) waiting: Waiting,
+    /// Turns of loops that wait.
+    pub(crate) turns: Turns,
     pub(crate) carry: HalfCycleCarry,
     /// What the code last masked.
     pub(crate) masked: Masked,
@@ -158,6 +161,7 @@ impl<O: Observer> Machine<O> {
             slack: (0, 0),
             model: Model::Likely,
             waiting: Waiting::default(),
+            turns: Turns::default(),
             carry: HalfCycleCarry::default(),
             masked: Masked::default(),
             disabled: Disabled::default(),
@@ -240,6 +244,7 @@ impl<O: Observer> Machine<O> {
         self.now = self.now.wrapping_add_signed(wait.likely);
         self.slack.0 += wait.likely - wait.low;
         self.slack.1 += wait.high - wait.likely;
+        self.turns.note_wait(pc, wait);
         if O::COUNTS {
             self.observer.wait(pc, wait);
         }

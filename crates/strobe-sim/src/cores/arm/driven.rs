@@ -135,4 +135,8 @@ impl<O: Observer> Core<O> for Machine<O> {
     fn interpret(&mut self) {
         self.set_compile_after(None);
     }
+
+    fn execute_waits(&mut self) {
+        self.set_skip_waiting(false);
+    }
 }

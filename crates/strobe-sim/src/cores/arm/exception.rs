@@ -59,6 +59,7 @@ impl<O: Observer> Machine<O> {
 
     /// Stacks a frame with `return_address` and enters a handler.
     pub(crate) fn enter(&mut self, exception: u16, return_address: u32) -> Result<(), Stop> {
+        self.turns.abandon();
         if self.system.arch().v7m {
             return self.enter_v7m(exception, return_address);
         }
@@ -265,6 +266,7 @@ impl<O: Observer> Machine<O> {
         from: u32,
         refill: u8,
     ) -> Result<(), Stop> {
+        self.turns.abandon();
         if self.system.arch().v7m {
             return self.exception_return_v7m(value, from, u64::from(refill));
         }

@@ -260,6 +260,7 @@ impl<O: Observer> Machine<O> {
         }
         if arrival.late > 0 {
             self.now += u64::from(arrival.late);
+            self.turns.note_late(id, arrival.late.into());
             self.blocks.all[id as usize].late += u64::from(arrival.late);
         }
         inside

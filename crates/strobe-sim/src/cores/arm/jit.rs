@@ -224,6 +224,7 @@ impl<O: Observer> Machine<O> {
 
     /// Forgets everything decoded and compiled, as the observer has to.
     pub(super) fn forget_code(&mut self) {
+        self.turns.abandon();
         self.take_counts();
         self.bus.flash_interface.accelerator.forget_blocks();
         self.jit.clear();

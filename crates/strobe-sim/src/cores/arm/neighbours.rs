@@ -73,7 +73,7 @@ fn role(insn: Insn) -> Role {
 }
 
 /// The registers that an access computes its address from.
-fn address_registers(insn: Insn) -> [Reg; 2] {
+pub(super) fn address_registers(insn: Insn) -> [Reg; 2] {
     use Insn::*;
     match insn {
         LdrReg { n, m, .. } | LdrhReg { n, m, .. } | LdrbReg { n, m, .. } => [n, m],

@@ -85,6 +85,7 @@ impl<O: Observer> Machine<O> {
     fn run_on(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop {
         // The horizon is that of an earlier call, whose limit may have been further away.
         self.check = true;
+        self.turns.abandon();
         self.jit.watch_stack(self.observer.follows_stack());
         self.look_at_stack(self.cpu.pc);
         loop {
@@ -128,6 +129,7 @@ impl<O: Observer> Machine<O> {
                 return Stop::Address(start);
             }
             self.stopped_at = None;
+            self.look_for_turn(id);
             let block = &self.blocks.all[id as usize];
             if block.idle {
                 if !self.bus.flash_interface.accelerator.has(id) {
@@ -142,8 +144,10 @@ impl<O: Observer> Machine<O> {
             let block = &self.blocks.all[id as usize];
             let fits = self.now + u64::from(block.worst) <= self.horizon;
             let carefully = O::EACH || !fits || self.guarded.everywhere || self.traced;
-            let carefully =
-                carefully || self.cpu.resume_at != 0 || self.observer.follows_accesses();
+            let carefully = carefully
+                || self.cpu.resume_at != 0
+                || self.observer.follows_accesses()
+                || self.turns.is_recording();
             let result = if carefully || self.now < self.bus.masters.contended_until {
                 if !self.bus.flash_interface.accelerator.has(id) {
                     self.fetch(id);
@@ -202,13 +206,16 @@ impl<O: Observer> Machine<O> {
         self.look_at_protection();
         self.look_at_trace();
         let due = self.bus.next_due.min(self.system.due()).min(self.system.debug.trace.due());
-        self.horizon = due.min(limit).min(self.now + STRETCH);
+        self.turns.next_event = due.min(limit).min(self.now + STRETCH);
+        self.turns.trigger.note_time(self.now);
+        self.horizon = self.turns.next_event.min(self.turns.trigger.next);
         Ok(())
     }
 
     fn system_reset(&mut self, cause: ResetCause) {
         self.bus.warnings.add("reset", format!("system reset: {cause}"));
         self.resets += 1;
+        self.turns.abandon();
         let from = self.cpu.pc;
         if self.reset().is_err() {
             self.cpu.thumb = false;
@@ -223,6 +230,7 @@ impl<O: Observer> Machine<O> {
             .warnings
             .add("reset", "the core was reset by AIRCR.VECTRESET, devices were not".to_owned());
         self.resets += 1;
+        self.turns.abandon();
         if self.start().is_err() {
             self.cpu.thumb = false;
         }
@@ -290,6 +298,7 @@ impl<O: Observer> Machine<O> {
     /// An empty loop: goes round it as often as fits before the next event, at once. Returns false
     /// when not even once fits.
     fn spin(&mut self, id: BlockId) -> Result<bool, Stop> {
+        self.turns.abandon();
         let block = &self.blocks.all[id as usize];
         let due = self.bus.next_due.min(self.system.due());
         if due == u64::MAX && !self.bus.expects_input && self.system.nvic.best_pending().is_none() {

@@ -79,6 +79,69 @@ struct Read {
     instructions: u64,
 }
 
+/// The loops that poll, at one moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PollLoops {
+    loops: [Loop; 4],
+    next: usize,
+}
+
+/// What a turn of a loop takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TurnCost {
+    pub(super) cycles: u64,
+    pub(super) instructions: u64,
+    /// How much sooner and later in the low and the high model.
+    pub(super) slack: (i64, i64),
+}
+
+impl Read {
+    /// The same read, `times` turns later.
+    fn later(self, turn: TurnCost, times: u64) -> Read {
+        let signed = times as i64;
+        let Read { mut polled, mut drift, mut instructions } = self;
+        polled.cycle += turn.cycles * times;
+        instructions += turn.instructions * times;
+        drift.sooner += turn.slack.0 * signed;
+        drift.later += turn.slack.1 * signed;
+        Read { polled, drift, instructions }
+    }
+
+    fn is_same(&self, other: &Read) -> bool {
+        let key = |read: &Read| (read.polled.address, read.polled.cycle, read.instructions);
+        key(self) == key(other) && self.drift == other.drift
+    }
+}
+
+impl Loop {
+    /// Whether a read is what it was before a turn, or that one turn later.
+    fn follows(now: Option<Read>, before: Option<Read>, turn: TurnCost) -> bool {
+        match (now, before) {
+            (Some(now), Some(before)) => {
+                now.is_same(&before) || now.is_same(&before.later(turn, 1))
+            }
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    fn repeats(&self, before: &Loop, turn: TurnCost) -> bool {
+        (self.pc, self.turn) == (before.pc, before.turn)
+            && self.undo.is_none() == before.undo.is_none()
+            && Loop::follows(self.first, before.first, turn)
+            && Loop::follows(self.last, before.last, turn)
+    }
+
+    /// What was read at a cycle or later is read `times` turns later.
+    fn move_on(&mut self, begin: u64, turn: TurnCost, times: u64) {
+        for read in [&mut self.first, &mut self.last].into_iter().flatten() {
+            if read.polled.cycle >= begin {
+                *read = read.later(turn, times);
+            }
+        }
+    }
+}
+
 /// The cycle of a moment in the low (`false`) or the high model.
 fn cycle_in(high: bool, cycle: u64, drift: Drift) -> i64 {
     let cycle = cycle as i64;
@@ -100,6 +163,7 @@ impl<O: Observer> Machine<O> {
 
     /// The code at `pc` has waited for something of that drift and has it now.
     fn wait_for(&mut self, pc: u32, cause: Cause, drift: Drift) {
+        self.turns.give_up();
         let before = self.drift();
         let (low, high) = (before.sooner - drift.sooner, before.later - drift.later);
         self.set_drift(drift);
@@ -120,6 +184,7 @@ impl<O: Observer> Machine<O> {
     pub(super) fn fall_asleep(&mut self, sleep: Sleep) {
         self.sleep = sleep;
         self.check = true;
+        self.turns.abandon();
         self.waiting.asleep = (self.now, self.drift());
     }
 
@@ -263,6 +328,22 @@ impl<O: Observer> Machine<O> {
             (one.first, one.last) = (Some(read), Some(read));
         }
         self.waiting.loops[at] = one;
+    }
+
+    /// The loops that poll, as they are now.
+    pub(super) fn poll_loops(&self) -> PollLoops {
+        PollLoops { loops: self.waiting.loops, next: self.waiting.next }
+    }
+
+    /// Whether a turn that began with other loops leaves the same behind when it is repeated.
+    pub(super) fn poll_loops_repeat(&self, before: &PollLoops, turn: TurnCost) -> bool {
+        let mut all = self.waiting.loops.iter().zip(&before.loops);
+        self.waiting.next == before.next && all.all(|(now, then)| now.repeats(then, turn))
+    }
+
+    /// Polls since a cycle happen `times` turns later.
+    pub(super) fn repeat_poll_loops(&mut self, begin: u64, turn: TurnCost, times: u64) {
+        self.waiting.loops.iter_mut().for_each(|one| one.move_on(begin, turn, times));
     }
 
     /// The loop has seen a change and goes on: it reads so often, or waits for another one. Its

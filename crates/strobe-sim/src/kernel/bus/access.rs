@@ -22,6 +22,13 @@ const MOST_GIVEN_UP: usize = 16;
 /// Behind the code region of the same map.
 const CODE_END: u32 = 0x2000_0000;
 
+/// What is known of reads of registers at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Polls {
+    awaited: (u32, Poll),
+    given_up: usize,
+}
+
 /// The address behind alias windows (alias base, size, target base).
 pub(crate) fn unalias(aliases: &[(u32, u32, u32)], address: u32) -> u32 {
     let window = aliases.iter().find(|&&(base, size, _)| address.wrapping_sub(base) < size);
@@ -105,6 +112,7 @@ impl Bus {
         }
         let Some(at) = self.slot_at(address) else { return self.read_unmodelled(address, size) };
         self.run_events(self.now);
+        self.answered = true;
         if !self.clocked(at) {
             return Ok(0);
         }
@@ -164,17 +172,18 @@ impl Bus {
         Ok(())
     }
 
-    /// What reading a register again shows; asked right after a [`Bus::read`] of it.
+    /// Whether a register has a model; asked right after a [`Bus::read`] of it.
+    pub(crate) fn is_modelled(&self, address: u32) -> bool {
+        self.answered && self.slot_at(self.unalias(address)).is_some()
+    }
+
+    /// What reading a register that has a model again shows; asked right after a [`Bus::read`] of
+    /// it.
     pub(crate) fn reading(&mut self, address: u32, size: Size) -> Reading {
         let address = self.unalias(address);
-        let always = Reading::Steady { until: u64::MAX };
-        let Some(at) = self.slot_at(address) else { return always };
+        let Some(at) = self.slot_at(address) else { return Reading::Unknown };
         if !self.gate_open(DeviceId(at as u8)) {
             return Reading::Unknown;
-        }
-        // A register without a model keeps what was written.
-        if !self.answered {
-            return always;
         }
         let offset = address - self.slots[at].base;
         let reading = self.call(at, |device, cx| device.reading(offset, size, cx));
@@ -198,6 +207,24 @@ impl Bus {
         let (drift, event, counts) = self.pace.of(self.slot_at(self.unalias(address))?);
         let event = event.filter(|event| (span.0 + 1..=span.1).contains(event));
         (event.is_some() || counts).then_some((drift, event))
+    }
+
+    /// What is known of reads of registers.
+    pub(crate) fn polls(&self) -> Polls {
+        Polls { awaited: self.awaited, given_up: self.given_up.len() }
+    }
+
+    /// Whether reads between two moments, so many cycles apart, leave the same behind when they
+    /// happen again.
+    pub(crate) fn polls_repeat(&self, before: Polls, cycles: u64) -> bool {
+        let (was, is) = (before.awaited, self.awaited);
+        let same = was.0 == is.0 && before.given_up == self.given_up.len();
+        same && (was.1 == is.1 || is.1.repeats(&was.1, cycles))
+    }
+
+    /// What was read since then is read so many times more.
+    pub(crate) fn repeat_polls(&mut self, before: Polls, times: u64) {
+        self.awaited.1.repeat(&before.awaited.1, times);
     }
 
     /// A modelled register was read: perhaps not for the first time.

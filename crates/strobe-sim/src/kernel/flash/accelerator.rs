@@ -93,6 +93,14 @@ pub(crate) struct Accelerator {
     model: Model,
 }
 
+/// The state of an accelerator between two lines that it brings in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct State {
+    epoch: u64,
+    code: (u32, u32, u32),
+    data: (u32, Vec<u32>),
+}
+
 /// Lines of a cache that replaces the least recently used.
 #[derive(Debug, Default)]
 struct Lines {
@@ -269,6 +277,15 @@ impl Accelerator {
     pub(crate) fn forget_blocks(&mut self) {
         self.blocks.clear();
         self.stamps.clear();
+    }
+
+    /// What decides what code and data will wait.
+    pub(crate) fn state(&self) -> State {
+        State {
+            epoch: self.epoch,
+            code: (self.latest_code, self.lead, self.arrived),
+            data: (self.latest_data, self.data.clone()),
+        }
     }
 
     /// Whether a block's lines were all there since the last one was brought in.

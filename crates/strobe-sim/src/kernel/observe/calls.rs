@@ -11,12 +11,14 @@ mod exceptions;
 mod flow;
 mod nodes;
 mod stacks;
+mod turns;
 
 use std::collections::BTreeMap;
 
 use self::contexts::Context;
 use self::nodes::{HOPS, Hop};
 pub use self::nodes::{Node, NodeKind};
+use self::turns::Turn;
 use super::counts::AddressTable;
 use super::deepest::Marks;
 use super::heap::Allocators;
@@ -24,7 +26,7 @@ use super::overflow::{Overflow, Pending};
 use super::per_call::{Chosen, PerCall};
 use super::schedule::{Schedule, Who};
 use super::threads::Threads;
-use super::{Access, Observer, StackPoint, StackWindow, Transfer, TransferKind};
+use super::{Access, Moment, Observer, StackPoint, StackWindow, Transfer, TransferKind};
 use crate::kernel::bus::Bus;
 use crate::kernel::clock::Clocks;
 
@@ -66,19 +68,10 @@ pub struct CallTree {
     pub heap: Option<Box<Allocators>>,
     /// Stack pointers that are known to the marks, and the thread that ran then.
     window: (StackWindow, usize),
+    /// The turn of a loop under way.
+    turn: Turn,
     /// Who ran when.
     pub schedule: Schedule,
-}
-
-/// A moment of the run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Now {
-    /// Cycles since reset.
-    pub cycle: u64,
-    /// Of these, asleep.
-    pub asleep: u64,
-    /// Instructions since reset.
-    pub instructions: u64,
 }
 
 impl CallTree {
@@ -117,6 +110,7 @@ impl CallTree {
             marks: None,
             heap: None,
             window: (StackWindow::NONE, 0),
+            turn: Turn::default(),
             schedule: Schedule::default(),
         };
         tree.add_node(NodeKind::Thread(0), None);
@@ -155,11 +149,11 @@ impl CallTree {
         let kind = self.kind_at(pc);
         self.running.current = self.child(0, kind);
         self.nodes[self.running.current as usize].calls += 1;
-        self.follow(Now::default(), pc);
+        self.follow(Moment::default(), pc);
     }
 
     /// Switches counting on or off: a measuring window that begins or ends now.
-    pub fn set_active(&mut self, active: bool, now: Now, clocks: &Clocks) {
+    pub fn set_active(&mut self, active: bool, now: Moment, clocks: &Clocks) {
         self.charge(now);
         self.schedule.set_active(active, now.cycle, now.asleep, clocks);
         self.chosen.set_active(active, now, &mut self.running.opened);
@@ -168,7 +162,7 @@ impl CallTree {
 
     /// Charges what has run up to now, where the core stands at `pc`, and ends what is under way;
     /// call it once, before reading the nodes or the schedule.
-    pub fn finish(&mut self, now: Now, pc: u32, clocks: &Clocks) {
+    pub fn finish(&mut self, now: Moment, pc: u32, clocks: &Clocks) {
         let active = self.active;
         self.set_active(active, now, clocks);
         self.schedule.finish(pc);
@@ -178,8 +172,8 @@ impl CallTree {
     }
 }
 
-fn now_of(t: &Transfer) -> Now {
-    Now { cycle: t.now, asleep: t.asleep, instructions: t.instructions }
+fn now_of(t: &Transfer) -> Moment {
+    Moment { cycle: t.now, asleep: t.asleep, instructions: t.instructions }
 }
 
 impl Observer for CallTree {
@@ -224,5 +218,17 @@ impl Observer for CallTree {
 
     fn who(&self) -> Option<Who> {
         Some(CallTree::who(self))
+    }
+
+    fn begin_turn(&mut self, now: Moment) {
+        self.note_turn(now);
+    }
+
+    fn end_turn(&mut self, now: Moment) -> bool {
+        self.close_turn(now)
+    }
+
+    fn repeat_turn(&mut self, times: u64, now: Moment) {
+        self.multiply_turn(times, now);
     }
 }

@@ -336,13 +336,17 @@ impl Observer for Counts {
     }
 
     fn retired(&mut self, id: BlockId, at: usize, jumped: bool) {
+        self.retired_again(id, at, jumped, 1);
+    }
+
+    fn retired_again(&mut self, id: BlockId, at: usize, jumped: bool, times: u64) {
         if self.active {
             let single = &mut self.tally.odd[id as usize].single;
             if single.is_empty() {
                 *single = vec![(0, 0); self.blocks[id as usize].instructions.len()];
             }
-            single[at].0 += 1;
-            single[at].1 += u64::from(jumped);
+            single[at].0 += times;
+            single[at].1 += if jumped { times } else { 0 };
         }
     }
 

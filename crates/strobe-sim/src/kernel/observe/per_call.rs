@@ -6,7 +6,7 @@
 
 use strobe_model::measurement::Spread;
 
-use super::calls::Now;
+use super::Moment;
 
 /// Functions that can be chosen at most: one bit each.
 pub const MOST: usize = 64;
@@ -171,7 +171,7 @@ impl Chosen {
     }
 
     /// Measuring begins or ends. A call that is entered in this very cycle is measured whole.
-    pub(super) fn set_active(&mut self, active: bool, now: Now, running: &mut Opened) {
+    pub(super) fn set_active(&mut self, active: bool, now: Moment, running: &mut Opened) {
         if active == self.active {
             return;
         }

@@ -4,7 +4,9 @@ use strobe_model::Cause;
 
 use super::code::{BlockId, Code};
 use super::schedule::Who;
-use super::{Access, Observer, Retired, StackPoint, StackWindow, TraceByte, Transfer, Wait};
+use super::{
+    Access, Moment, Observer, Retired, StackPoint, StackWindow, TraceByte, Transfer, Wait,
+};
 use crate::kernel::bus::Bus;
 use crate::kernel::device::SerialFrame;
 use crate::kernel::signal::PinEdge;
@@ -40,6 +42,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.retired(id, at, jumped);
         self.1.retired(id, at, jumped);
     }
+    fn retired_again(&mut self, id: BlockId, at: usize, jumped: bool, times: u64) {
+        self.0.retired_again(id, at, jumped, times);
+        self.1.retired_again(id, at, jumped, times);
+    }
     fn retired_before(&mut self, id: BlockId, at: usize) {
         self.0.retired_before(id, at);
         self.1.retired_before(id, at);
@@ -60,6 +66,18 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
         self.0.transfer(transfer, bus);
         self.1.transfer(transfer, bus);
+    }
+    fn begin_turn(&mut self, now: Moment) {
+        self.0.begin_turn(now);
+        self.1.begin_turn(now);
+    }
+    fn end_turn(&mut self, now: Moment) -> bool {
+        let first = self.0.end_turn(now);
+        self.1.end_turn(now) && first
+    }
+    fn repeat_turn(&mut self, times: u64, now: Moment) {
+        self.0.repeat_turn(times, now);
+        self.1.repeat_turn(times, now);
     }
     fn who(&self) -> Option<Who> {
         self.0.who().or_else(|| self.1.who())

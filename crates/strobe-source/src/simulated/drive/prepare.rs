@@ -5,7 +5,8 @@ use std::sync::Arc;
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::machine::Machine;
-use strobe_sim::observe::calls::{CallTree, Now};
+use strobe_sim::observe::Moment;
+use strobe_sim::observe::calls::CallTree;
 use strobe_sim::observe::counts::Counts;
 use strobe_sim::observe::deepest::Marks;
 use strobe_sim::observe::heap::Allocators as Watched;
@@ -56,7 +57,7 @@ impl Run {
         bus.strict = settings.strict;
         bus.stops_at_clock = true;
         bus.expects_input = goes_on_asleep(settings.limit, host) || !settings.inputs.is_empty();
-        tree.set_active(from.is_none(), Now::default(), &bus.clocks);
+        tree.set_active(from.is_none(), Moment::default(), &bus.clocks);
         let (layout, system) = rtos::find(firmware, &settings.systems).map_err(Error::Rtos)?;
         tree.threads.know(variables(firmware), layout);
         let allocators = watch_heap(firmware, settings, &mut tree, &mut bus)?;
@@ -67,6 +68,9 @@ impl Run {
         machine.record_pins(wants_edges);
         if settings.interpret {
             machine.interpret();
+        }
+        if settings.execute_waits {
+            machine.execute_waits();
         }
         machine.set_function_entries(functions.iter().map(|f| f.0).collect());
         let marks = arrivals.iter().map(|a| a.address);

@@ -11,10 +11,12 @@ use crate::cores::arm::several::{Broken, Several};
 use crate::cores::arm::system::{Caller, LostStore, System};
 use crate::cores::arm::timing::Timing;
 use crate::cores::arm::trace::{self, Spent};
+use crate::cores::arm::turns::{MemoryAccess, Place, Recording};
 use crate::cores::arm::waiting::Polled;
 use crate::kernel::bus::Bus;
-use crate::kernel::device::Size;
+use crate::kernel::device::{Reading, Size};
 use crate::kernel::flash::{HalfCycleCarry, bounds};
+use crate::kernel::memory::MemoryKind;
 use crate::kernel::observe::{Access, Wait};
 use crate::kernel::pace::{Drift, Model};
 
@@ -51,6 +53,10 @@ pub(crate) struct CarefulPort<'a> {
     /// Of a transfer of several registers.
     pub(crate) several: Several,
     pub(crate) log: Option<&'a mut Vec<Access>>,
+    /// The turn of a loop that is being recorded.
+    pub(crate) turn: Option<&'a mut Recording>,
+    /// A register was read, of a device or of the core.
+    pub(crate) read_register: bool,
 }
 
 /// A wait of nothing.
@@ -128,6 +134,31 @@ impl CarefulPort<'_> {
         }
         if let Some(log) = &mut self.log {
             log.push(Access { pc, address, size, write, value, cycle });
+        }
+        if self.turn.is_some() {
+            let place = self.place(address, size, write);
+            let access = MemoryAccess { address, size, write, value, cycle, place };
+            self.turn.iter_mut().for_each(|turn| turn.access(access));
+        }
+    }
+
+    /// What an access that has just happened has reached.
+    fn place(&mut self, address: u32, size: Size, write: bool) -> Place {
+        let unknown = Place::Register(Reading::Unknown);
+        if let Some(memory) = self.bus.memory_at(address) {
+            let is_ram = memory.writable && memory.kind == MemoryKind::Ram;
+            return if is_ram { Place::Ram } else { Place::Constant };
+        }
+        if write || self.system.bit_band.behind(address) != address {
+            return unknown;
+        }
+        if PPB.contains(&address) && !self.is_device(address) {
+            return unknown;
+        }
+        if self.bus.is_modelled(address) {
+            Place::Register(self.bus.reading(address, size))
+        } else {
+            Place::Unmodelled
         }
     }
 
@@ -339,6 +370,7 @@ impl Port for CarefulPort<'_> {
         let paced = self.bus.is_paced(address);
         if paced || PPB.contains(&address) {
             self.bus.readers.note(self.pc, address);
+            self.read_register = true;
         }
         if paced && self.model == Model::Likely {
             self.polled = Some(Polled { address, value, cycle: self.bus.now });

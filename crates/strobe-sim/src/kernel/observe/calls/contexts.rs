@@ -1,12 +1,12 @@
 //! Threads and runs of handlers, each with the calls that are open in it: the one that runs, those
 //! that handlers have interrupted, and the threads that wait.
 
-use super::{CallTree, NodeKind, Now, now_of};
+use super::{CallTree, NodeKind, now_of};
 use crate::kernel::bus::Bus;
-use crate::kernel::observe::Transfer;
 use crate::kernel::observe::heap::Open;
 use crate::kernel::observe::per_call::Opened;
 use crate::kernel::observe::schedule::Who;
+use crate::kernel::observe::{Moment, Transfer};
 
 /// Calls that are open at once in one of them; deeper ones are cut and counted.
 pub(super) const MAX_DEPTH: usize = 4096;
@@ -98,7 +98,7 @@ impl CallTree {
     }
 
     /// Another thread has been given the stack of one that has ended: its calls will not return.
-    pub(super) fn begins_anew(&mut self, now: Now) {
+    pub(super) fn begins_anew(&mut self, now: Moment) {
         if let Some(heap) = &mut self.heap {
             heap.abandoned(0, now.cycle, &mut self.running.allocating);
         }

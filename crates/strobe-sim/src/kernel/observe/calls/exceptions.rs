@@ -3,10 +3,10 @@
 
 use super::contexts::{Context, Diverted, Frame, MAX_DEPTH};
 use super::stacks::Arrival;
-use super::{CallTree, Hop, NodeKind, Now, now_of};
+use super::{CallTree, Hop, NodeKind, now_of};
 use crate::kernel::bus::Bus;
 use crate::kernel::observe::schedule::Entry;
-use crate::kernel::observe::{StackWindow, Transfer, TransferKind};
+use crate::kernel::observe::{Moment, StackWindow, Transfer, TransferKind};
 
 /// Handlers inside one another; deeper ones are cut and counted.
 const MAX_NESTED: usize = 512;
@@ -15,6 +15,7 @@ impl CallTree {
     /// Control went into a handler, out of one, or to the reset vector.
     #[cold]
     pub(super) fn left(&mut self, t: &Transfer, bus: &Bus) {
+        self.turn.abandon();
         let now = now_of(t);
         let mut way_in = 0;
         match t.kind {
@@ -22,7 +23,7 @@ impl CallTree {
                 // Entry belongs to the handler, not to whoever happened to be interrupted.
                 let begin = t.now - cost;
                 way_in = cost;
-                let left = Now { cycle: begin, ..now };
+                let left = Moment { cycle: begin, ..now };
                 self.charge(left);
                 // Between two stacks, in the middle of a switch by hand?
                 let from_thread = self.interrupted.is_empty() && after.is_none();

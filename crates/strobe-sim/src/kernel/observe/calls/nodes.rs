@@ -1,7 +1,8 @@
 //! The nodes of the tree: which functions there are in which chains of callers, and what each has
 //! cost.
 
-use super::{CallTree, Now};
+use super::CallTree;
+use crate::kernel::observe::Moment;
 use crate::kernel::observe::per_call::Call;
 use crate::kernel::observe::schedule::Who;
 
@@ -90,8 +91,11 @@ impl CallTree {
     }
 
     #[inline]
-    pub(super) fn charge(&mut self, now: Now) {
+    pub(super) fn charge(&mut self, now: Moment) {
         if self.active {
+            if self.turn.is_open() {
+                self.turn.visit(self.running.current, &self.nodes[self.running.current as usize]);
+            }
             let node = &mut self.nodes[self.running.current as usize];
             node.cycles += now.cycle - self.last_cycle;
             node.asleep += now.asleep - self.last_asleep;
@@ -156,6 +160,9 @@ impl CallTree {
     pub(super) fn entered(&mut self, child: u32) {
         self.running.current = child;
         if self.active {
+            if self.turn.is_open() {
+                self.turn.visit(child, &self.nodes[child as usize]);
+            }
             let node = &mut self.nodes[child as usize];
             node.calls += 1;
             if node.alone != 0 {
@@ -197,13 +204,13 @@ impl CallTree {
 
     /// The core has come to another node, from an address: calls of chosen functions begin or end.
     #[inline]
-    pub(super) fn follow(&mut self, now: Now, from: u32) {
+    pub(super) fn follow(&mut self, now: Moment, from: u32) {
         self.follow_in(now, from, 0);
     }
 
     /// The same with the cycles that the way in took, which are the call's own.
     #[inline]
-    pub(super) fn follow_in(&mut self, now: Now, from: u32, way_in: u64) {
+    pub(super) fn follow_in(&mut self, now: Moment, from: u32, way_in: u64) {
         let jumped = self.running.opened.returned(self.running.frames.len());
         let mask = self.nodes[self.running.current as usize].chosen | jumped;
         let (node, begin) = (self.running.current, now.cycle);

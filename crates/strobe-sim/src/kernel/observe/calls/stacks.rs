@@ -1,11 +1,11 @@
 //! Where the stack pointer gets to: another thread's stack, deeper than before, or below an end.
 
-use super::{CallTree, Now};
+use super::CallTree;
 use crate::kernel::bus::Bus;
 use crate::kernel::observe::deepest::{Deepest, HANDLERS, News};
 use crate::kernel::observe::overflow::{self, Overflow, Pending};
 use crate::kernel::observe::threads::{Crossed, Landed};
-use crate::kernel::observe::{StackPoint, StackWindow};
+use crate::kernel::observe::{Moment, StackPoint, StackWindow};
 
 /// Where a thread has got to, with its stack pointer somewhere new.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ impl CallTree {
     /// A thread's stack pointer is where it has not been: its stack has grown, or another thread
     /// has taken over.
     #[cold]
-    pub(super) fn moved(&mut self, arrival: Arrival, now: Now, bus: &Bus) {
+    pub(super) fn moved(&mut self, arrival: Arrival, now: Moment, bus: &Bus) {
         let Arrival { sp, pc, calls, to: target } = arrival;
         let before = self.threads.current();
         let to = self.threads.moved(sp, self.running.frames.is_empty(), calls, bus);
@@ -31,6 +31,7 @@ impl CallTree {
             self.note_overflow(crossed, sp, pc, now.cycle);
         }
         if to != before {
+            self.turn.abandon();
             let asked = self.open_diversion();
             self.running.diverted = None;
             let context = std::mem::take(&mut self.running);
