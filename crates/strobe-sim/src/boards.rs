@@ -278,6 +278,8 @@ impl Board {
 #[cfg(test)]
 mod fuzz;
 #[cfg(test)]
+mod readings;
+#[cfg(test)]
 mod stm32f070cb;
 #[cfg(test)]
 mod stm32f407;

@@ -80,10 +80,10 @@ fn run(rig: &mut Rig, step: &Step) {
 }
 
 /// A board with its registers that enable clocks.
-type Subject = (&'static str, &'static [u32]);
+pub(super) type Subject = (&'static str, &'static [u32]);
 
 /// Between them they have every model.
-const BOARDS: [Subject; 9] = [
+pub(super) const BOARDS: [Subject; 9] = [
     ("arduino-mega", &[]),
     ("arduino-uno", &[]),
     ("atmega16u2", &[]),
@@ -96,7 +96,7 @@ const BOARDS: [Subject; 9] = [
 ];
 
 /// With all clocks on, so that the accesses arrive.
-fn clocked((board, enables): Subject) -> Rig {
+pub(super) fn clocked((board, enables): Subject) -> Rig {
     let mut rig = Rig::builtin(board);
     enables.iter().for_each(|&enable| rig.write32(enable, u32::MAX));
     rig

@@ -2,7 +2,7 @@
 //! board files give an address for each by its name: a model's `offset` is the register's place in
 //! [`Device::registers`](super::Device::registers).
 
-use crate::kernel::device::Maker;
+use crate::kernel::device::{Context, Maker, Reading};
 
 mod adc;
 mod clock;
@@ -23,6 +23,12 @@ mod twi;
 mod usart;
 mod usi;
 mod watchdog;
+
+/// A register that shows a window for timed sequences, which is open up to and including a cycle.
+fn until_closed(open_until: Option<u64>, cx: &Context) -> Reading {
+    let closes = open_until.filter(|&until| cx.now() <= until);
+    Reading::FIXED.before(closes.map_or(u64::MAX, |until| until + 1))
+}
 
 /// Model names as board files write them.
 pub(super) const MODELS: &[(&str, Maker)] = &[

@@ -13,12 +13,14 @@ pub use self::capability::{
     PinWatch, Sender, SerialEnd, Shift, ShiftedTimer,
 };
 pub use self::context::Context;
+pub use self::reading::Reading;
 
 pub mod analog;
 mod capability;
 mod context;
 pub mod ethernet;
 pub mod part;
+mod reading;
 
 /// Width of an access, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -98,34 +100,6 @@ pub struct SerialFrame {
     pub direction: Direction,
     /// Data bits, right aligned.
     pub value: u16,
-}
-
-/// What a register shows when it is read again, while nothing but time passes: no event of the
-/// board, no access that changes the device, no change of a wire or clock.
-///
-/// Cores skip loops that poll ([`crate::kernel::turns`]) by this alone, so a model that is not sure
-/// answers [`Reading::Unknown`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reading {
-    /// Reading may change the device, or nothing is known.
-    Unknown,
-    /// The same value at every cycle before this one, and reading changes nothing; `u64::MAX` for
-    /// a register that only an event, an access or a wire changes.
-    Steady {
-        /// The first cycle at which the value may be another.
-        until: u64,
-    },
-    /// A counter: the value changes by one step with each tick, and reading changes nothing.
-    Counting {
-        /// Cycles of a tick, at least 1.
-        period: u64,
-        /// The first cycle at which a read shows the next value.
-        next: u64,
-        /// Down instead of up.
-        down: bool,
-        /// The first cycle at which the counter may wrap, reload or turn.
-        until: u64,
-    },
 }
 
 /// A peripheral model.

@@ -75,6 +75,12 @@ impl Signals {
         self.wires[id.0 as usize].level
     }
 
+    /// The levels of all wires.
+    #[cfg(test)]
+    pub(crate) fn levels(&self) -> impl Iterator<Item = bool> + '_ {
+        self.wires.iter().map(|wire| wire.level)
+    }
+
     /// Marks the wire as a package pin: its edges are recorded.
     pub fn mark_pin(&mut self, id: SignalId) {
         self.wires[id.0 as usize].is_pin = true;

@@ -2,6 +2,7 @@
 //! are `trace.rs`'s, FPB, the ROM table, and the core debug registers.
 
 use super::trace::{DWT, ITM, TPIU, Trace, Write};
+use crate::kernel::device::{Reading, Size};
 
 /// Debug components that identify themselves: their 4 KiB page, part number on an M3 and an M4, and
 /// class (DDI 0337I and DDI 0439, chapters 7 to 9).
@@ -77,6 +78,16 @@ impl Debug {
                 Some(if offset == 0xfcc { 1 } else { entry.unwrap_or(0) })
             }
             _ => None,
+        }
+    }
+
+    /// What reading a register again shows; asked right after [`Debug::read`] of it, at `now`.
+    pub(crate) fn reading(&self, address: u32, size: Size, now: u64) -> Reading {
+        match address & !0xfff {
+            ITM | DWT | TPIU if self.identification(address).is_none() => {
+                self.trace.reading(address, size, now)
+            }
+            _ => Reading::FIXED,
         }
     }
 

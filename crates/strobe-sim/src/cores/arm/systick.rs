@@ -3,6 +3,7 @@
 //! It is worked out when looked at and not counted down: what matters to others is when it next
 //! reaches zero.
 
+use crate::kernel::device::Reading;
 use crate::kernel::pace::Drift;
 
 /// SysTick (B3.3). Counts core clock cycles, or the reference clock's, down to 0 and reloads.
@@ -14,6 +15,8 @@ pub(crate) struct SysTick {
     value: u32,
     since: u64,
     pub(crate) count_flag: bool,
+    /// The last read of SYST_CSR has taken the flag.
+    took_flag: bool,
     /// How often it reached 0 on the last way to now.
     pub(crate) passed: u64,
     /// The drift of what started it.
@@ -89,12 +92,37 @@ impl SysTick {
         match offset {
             0x10 => {
                 let flag = std::mem::take(&mut self.count_flag);
+                self.took_flag = flag;
                 self.control | u32::from(flag) << 16
             }
             0x14 => self.reload,
             0x18 => self.value,
             _ => self.calibration,
         }
+    }
+
+    /// SYST_CVR as it was last brought up to date.
+    pub(super) fn value(&self) -> u32 {
+        self.value
+    }
+
+    /// What reading a register again shows, right after [`read`](Self::read) of it.
+    pub(super) fn reading(&self, offset: u32) -> Reading {
+        match offset {
+            0x10 if self.took_flag => Reading::Unknown,
+            0x10 => Reading::FIXED.before(self.due()),
+            0x18 => self.count_reading(),
+            _ => Reading::FIXED,
+        }
+    }
+
+    fn count_reading(&self) -> Reading {
+        if !self.enabled() || (self.value, self.reload) == (0, 0) {
+            return Reading::FIXED;
+        }
+        let (period, next) = (self.step(), self.since + self.step());
+        let until = next + u64::from(self.value) * period;
+        Reading::Counting { period, next, down: true, until }
     }
 
     /// Returns whether it counts from here on.

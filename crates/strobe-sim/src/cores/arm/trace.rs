@@ -19,7 +19,7 @@ mod waveform;
 
 use std::ops::Range;
 
-use crate::kernel::device::Size;
+use crate::kernel::device::{Reading, Size};
 
 pub(crate) use self::comparator::Seen;
 use self::dwt::Dwt;
@@ -133,6 +133,18 @@ impl Trace {
             DWT => self.dwt.read(offset, now),
             TPIU => self.tpiu.read(offset),
             _ => None,
+        }
+    }
+
+    /// What reading a register again shows.
+    pub(crate) fn reading(&self, address: u32, size: Size, now: u64) -> Reading {
+        // Each read lets the buffers empty up to its time.
+        if self.itm.is_active() || self.tpiu.is_busy() || !self.dwt.emitted.is_empty() {
+            return Reading::Unknown;
+        }
+        match address & !0xfff {
+            DWT => self.dwt.reading(address & 0xfff, size, now),
+            _ => Reading::FIXED,
         }
     }
 

@@ -9,7 +9,7 @@ use super::identity::Identity;
 use crate::devices::common::counter::DownCounter;
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::earliest;
-use crate::kernel::device::{Context, Create, Device, Shift, ShiftedTimer, Size, part_of};
+use crate::kernel::device::{Context, Create, Device, Reading, Shift, ShiftedTimer, Size, part_of};
 
 const LOAD: u32 = 0x00;
 const VALUE: u32 = 0x04;
@@ -104,6 +104,15 @@ impl Half {
         })
     }
 
+    fn reading(&self, register: u32, offset: u32, size: Size) -> Reading {
+        match register {
+            VALUE => self.counter.reading().part(self.counter.value(), offset, size),
+            // A masked interrupt has no event.
+            RIS | MIS if !self.raw => Reading::FIXED.before(self.counter.due().unwrap_or(u64::MAX)),
+            _ => Reading::FIXED,
+        }
+    }
+
     fn write(&mut self, register: u32, value: u32, now: u64) {
         match register {
             LOAD => {
@@ -165,6 +174,11 @@ impl Device for DualTimer {
         Some(part(word, offset, size))
     }
 
+    fn reading(&mut self, offset: u32, size: Size, _: &mut Context) -> Reading {
+        let (half, register) = ((offset / STRIDE) as usize, (offset % STRIDE) & !3);
+        self.0.get(half).map_or(Reading::FIXED, |half| half.reading(register, offset, size))
+    }
+
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {
         self.catch_up(cx);
         let (half, register) = ((offset / STRIDE) as usize, (offset % STRIDE) & !3);
@@ -191,6 +205,8 @@ impl Device for DualTimer {
     }
 
     fn reset(&mut self, cx: &mut Context) {
+        // Whether somebody has looked before does not change what is lost.
+        self.catch_up(cx);
         self.0 = [RESET(), RESET()];
         self.publish(cx);
     }

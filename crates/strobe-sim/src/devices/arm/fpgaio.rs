@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, DrivenPins, Size};
+use crate::kernel::device::{Context, Create, Device, DrivenPins, Reading, Size};
 use crate::kernel::signal::SignalId;
 
 const LED: u32 = 0x00;
@@ -80,6 +80,12 @@ fn steps(hz: u64, cx: &Context) -> u64 {
     cx.clocks().nanoseconds_at(cx.now()) / (1_000_000_000 / hz)
 }
 
+/// The same value until the next of those steps.
+fn next_step(hz: u64, cx: &Context) -> Reading {
+    let ns = (steps(hz, cx) + 1) * (1_000_000_000 / hz);
+    Reading::FIXED.before(cx.clocks().first_cycle_at(ns))
+}
+
 impl Fpgaio {
     /// Brings the prescaled counter up to now; it counts core cycles.
     fn count(&mut self, now: u64) {
@@ -94,6 +100,19 @@ impl Fpgaio {
         let past = cycles - left - 1;
         self.counter = self.counter.wrapping_add((1 + past / period) as u32);
         self.prescaler = (period - 1 - past % period) as u32;
+    }
+
+    /// COUNTER as time passes; it has been brought up to now.
+    fn count_reading(&self) -> Reading {
+        let period = u64::from(self.prescale) + 1;
+        let next = self.counted + u64::from(self.prescaler) + 1;
+        Reading::Counting { period, next, down: false, until: u64::MAX }
+    }
+
+    /// PSCNTR, likewise.
+    fn prescaler_reading(&self) -> Reading {
+        let next = self.counted + 1;
+        Reading::Counting { period: 1, next, down: true, until: u64::MAX }
     }
 
     fn word(&mut self, register: u32, cx: &Context) -> Option<u32> {
@@ -120,6 +139,16 @@ impl Fpgaio {
 impl Device for Fpgaio {
     fn read(&mut self, offset: u32, size: Size, cx: &mut Context) -> Option<u32> {
         Some(part(self.word(offset & !3, cx)?, offset, size))
+    }
+
+    fn reading(&mut self, offset: u32, size: Size, cx: &mut Context) -> Reading {
+        match offset & !3 {
+            CLK1HZ => next_step(1, cx),
+            CLK100HZ => next_step(100, cx),
+            COUNTER => self.count_reading().part(self.counter, offset, size),
+            PSCNTR => self.prescaler_reading().part(self.prescaler, offset, size),
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::identity::Identity;
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, DrivenPins, Size};
+use crate::kernel::device::{Context, Create, Device, DrivenPins, Reading, Size};
 use crate::kernel::signal::SignalId;
 
 const DATA: u32 = 0x00;
@@ -111,6 +111,10 @@ impl Gpio {
 impl Device for Gpio {
     fn read(&mut self, offset: u32, size: Size, _cx: &mut Context) -> Option<u32> {
         Some(part(self.word(offset & !3)?, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::identity::Identity;
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::{Line, earliest};
-use crate::kernel::device::{Context, Create, Device, Direction, Sender, SerialEnd, Size};
+use crate::kernel::device::{Context, Create, Device, Direction, Reading, Sender, SerialEnd, Size};
 use fifo::Inbox;
 
 const DR: u32 = 0x00;
@@ -323,6 +323,14 @@ impl Device for Pl011 {
             self.publish(cx);
         }
         Some(part(word, offset, size))
+    }
+
+    fn reading(&mut self, offset: u32, _: Size, _: &mut Context) -> Reading {
+        match offset & !3 {
+            DR if self.inbox.len() > 0 => Reading::Unknown,
+            // An empty FIFO shows the byte that was taken last.
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use super::identity::Identity;
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::earliest;
-use crate::kernel::device::{Context, Create, Device, Direction, Size};
+use crate::kernel::device::{Context, Create, Device, Direction, Reading, Size};
 
 const CR0: u32 = 0x00;
 const CR1: u32 = 0x04;
@@ -261,6 +261,14 @@ impl Device for Pl022 {
         let frame = self.take(cx);
         self.publish(cx);
         Some(part(frame, offset, size))
+    }
+
+    fn reading(&mut self, offset: u32, _: Size, _: &mut Context) -> Reading {
+        match offset & !3 {
+            // Each read takes a frame and starts the timeout again.
+            DR => Reading::Unknown,
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -7,7 +7,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, Size};
 
 const CFG0: u32 = 0x000;
 const CFG1: u32 = 0x004;
@@ -107,6 +107,10 @@ impl Scc {
 impl Device for Scc {
     fn read(&mut self, offset: u32, size: Size, _cx: &mut Context) -> Option<u32> {
         Some(part(self.word(offset & !3)?, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

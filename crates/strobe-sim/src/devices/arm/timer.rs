@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::identity::Identity;
 use crate::devices::common::counter::DownCounter;
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, Shift, ShiftedTimer, Size, part_of};
+use crate::kernel::device::{Context, Create, Device, Reading, Shift, ShiftedTimer, Size, part_of};
 
 const CTRL: u32 = 0x00;
 const VALUE: u32 = 0x04;
@@ -74,6 +74,14 @@ impl Device for Timer {
         Some(part(word, offset, size))
     }
 
+    fn reading(&mut self, offset: u32, size: Size, _: &mut Context) -> Reading {
+        match offset & !3 {
+            VALUE => self.counter.reading().part(self.counter.value(), offset, size),
+            // The interrupt has an event.
+            _ => Reading::FIXED,
+        }
+    }
+
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {
         self.catch_up(cx);
         let now = cx.now();
@@ -108,6 +116,8 @@ impl Device for Timer {
     }
 
     fn reset(&mut self, cx: &mut Context) {
+        // Whether somebody has looked before does not change what is lost.
+        self.catch_up(cx);
         *self = Timer { ctrl: 0, counter: DownCounter::new(0, 0), interrupt: false };
         self.publish(cx);
     }

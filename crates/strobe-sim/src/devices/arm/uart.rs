@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::identity::Identity;
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::{Line, earliest};
-use crate::kernel::device::{Context, Create, Device, Direction, Sender, SerialEnd, Size};
+use crate::kernel::device::{Context, Create, Device, Direction, Reading, Sender, SerialEnd, Size};
 
 const DATA: u32 = 0x00;
 const STATE: u32 = 0x04;
@@ -190,6 +190,11 @@ impl Device for Uart {
             _ => IDENTITY.register(offset)?,
         };
         Some(part(word, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        // Reading DATA again shows the byte that was taken.
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::identity::Identity;
 use crate::devices::common::counter::DownCounter;
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, ResetCause, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, ResetCause, Size};
 
 const LOAD: u32 = 0x000;
 const VALUE: u32 = 0x004;
@@ -123,6 +123,14 @@ impl Device for Watchdog {
     fn read(&mut self, offset: u32, size: Size, cx: &mut Context) -> Option<u32> {
         self.catch_up(cx);
         Some(part(self.word(offset & !3)?, offset, size))
+    }
+
+    fn reading(&mut self, offset: u32, size: Size, _: &mut Context) -> Reading {
+        match offset & !3 {
+            VALUE => self.counter.reading().part(self.counter.value(), offset, size),
+            // The interrupt has an event.
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

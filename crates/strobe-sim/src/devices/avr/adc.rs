@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::devices::avr::standstill::Standstill;
 use crate::kernel::device::analog::{Analog, Channel};
 use crate::kernel::device::{
-    AnalogInput, ByteRegisters, Context, CoreEvents, Create, Device, Size,
+    AnalogInput, ByteRegisters, Context, CoreEvents, Create, Device, Reading, Size,
 };
 use crate::kernel::signal::SignalId;
 
@@ -195,6 +195,11 @@ impl Device for Adc {
             DIDR0 | DIDR2 => self.disabled[(register - DIDR0) as usize],
             _ => return None,
         }))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        // Reading a result byte again leaves the lock as it is.
+        Reading::FIXED
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

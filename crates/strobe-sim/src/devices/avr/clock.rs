@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use strobe_model::number::hertz;
 
-use crate::kernel::device::{ByteRegisters, Context, Create, Device, Fuses, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Fuses, Reading, Size};
 
 const CLKPCE: u8 = 1 << 7;
 /// Cycles within which the new value must follow CLKPCE.
@@ -67,6 +67,10 @@ impl Device for Clkpr {
     fn read(&mut self, _: u32, _: Size, cx: &mut Context) -> Option<u32> {
         let open = self.open_until.is_some_and(|until| cx.now() <= until);
         Some(u32::from(self.select | if open { CLKPCE } else { 0 }))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, cx: &mut Context) -> Reading {
+        super::until_closed(self.open_until, cx)
     }
 
     fn write(&mut self, _: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::kernel::device::analog::{Analog, Channel};
 use crate::kernel::device::{
-    AnalogInput, ByteRegisters, Context, CoreEvents, Create, Device, Size,
+    AnalogInput, ByteRegisters, Context, CoreEvents, Create, Device, Reading, Size,
 };
 use crate::kernel::signal::SignalId;
 
@@ -93,6 +93,10 @@ impl Device for Comparator {
             DIDR1 => self.disabled,
             _ => return None,
         }))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

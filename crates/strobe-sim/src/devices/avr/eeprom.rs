@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::kernel::device::{ByteRegisters, Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Reading, Size};
 
 const EECR: u32 = 0;
 const EEDR: u32 = 1;
@@ -114,6 +114,13 @@ impl Device for Eeprom {
             EEARH => (self.address >> 8) as u8,
             _ => return None,
         }))
+    }
+
+    fn reading(&mut self, register: u32, _: Size, cx: &mut Context) -> Reading {
+        match register {
+            EECR => super::until_closed(self.allowed_until, cx),
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use crate::kernel::device::{ByteRegisters, Context, CoreEvents, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, CoreEvents, Create, Device, Reading, Size};
 use crate::kernel::signal::SignalId;
 
 const CONTROL_A: u32 = 0;
@@ -141,6 +141,10 @@ impl Device for External {
             CHANGE_FLAGS => self.change_flags,
             _ => *self.change_masks.get((register - CHANGE_MASK) as usize)?,
         }))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::kernel::device::{ByteRegisters, Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Reading, Size};
 
 const REGISTERS: &[&str] = &["GPIOR0", "GPIOR1", "GPIOR2", "OSCCAL"];
 const OSCCAL: usize = 3;
@@ -29,6 +29,10 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
 impl Device for General {
     fn read(&mut self, register: u32, _: Size, _: &mut Context) -> Option<u32> {
         self.values.get(register as usize).map(|&value| u32::from(value))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::kernel::device::{ByteRegisters, Context, Create, Device, DrivenPins, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, DrivenPins, Reading, Size};
 use crate::kernel::signal::SignalId;
 
 const PIN: u32 = 0;
@@ -152,6 +152,13 @@ impl Device for Port {
             PORT => self.out,
             _ => return None,
         }))
+    }
+
+    fn reading(&mut self, register: u32, _: Size, cx: &mut Context) -> Reading {
+        let (_, since) = self.before;
+        // A change of a pin is one cycle late.
+        let is_late = register == PIN && cx.now() <= since;
+        Reading::FIXED.before(if is_late { since + 1 } else { u64::MAX })
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

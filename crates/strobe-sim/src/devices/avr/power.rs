@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use crate::kernel::clock::Gate;
-use crate::kernel::device::{ByteRegisters, Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Reading, Size};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,6 +42,10 @@ impl Power {
 impl Device for Power {
     fn read(&mut self, register: u32, _: Size, _: &mut Context) -> Option<u32> {
         self.values.get(register as usize).map(|&value| u32::from(value))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::kernel::device::{ByteRegisters, Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Reading, Size};
 use crate::kernel::signal::SignalId;
 
 /// Timer/counter synchronisation mode: the resets stay on.
@@ -45,6 +45,10 @@ impl Prescaler {
 impl Device for Prescaler {
     fn read(&mut self, _: u32, _: Size, _: &mut Context) -> Option<u32> {
         Some(self.value)
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, _: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -7,7 +7,7 @@
 use serde::Deserialize;
 
 use crate::kernel::clock::SleepDepth;
-use crate::kernel::device::{ByteRegisters, Context, CoreEvents, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, CoreEvents, Create, Device, Reading, Size};
 
 /// Cycles to start from standby (table 9-1).
 const STANDBY_START: u64 = 6;
@@ -68,6 +68,10 @@ impl Sleep {
 impl Device for Sleep {
     fn read(&mut self, _: u32, _: Size, _: &mut Context) -> Option<u32> {
         Some(self.value.into())
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, _: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

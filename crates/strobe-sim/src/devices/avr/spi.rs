@@ -12,7 +12,8 @@ use self::slave::Slave;
 
 use crate::devices::avr::standstill::Standstill;
 use crate::kernel::device::{
-    ByteRegisters, Context, CoreEvents, Create, Device, Direction, DrivenPins, Sender, Size,
+    ByteRegisters, Context, CoreEvents, Create, Device, Direction, DrivenPins, Reading, Sender,
+    Size,
 };
 use crate::kernel::signal::SignalId;
 
@@ -234,6 +235,13 @@ impl Device for Spi {
         };
         self.show(cx);
         Some(value.into())
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        // A read takes the edges that have passed, and with them samples MISO. Reading SPSR or SPDR
+        // again leaves the sequence that clears flags where it is.
+        let edge = self.transfer.as_ref().map(|t| t.start + (t.halves + 1) * t.half);
+        Reading::FIXED.before(edge.filter(|_| !self.standstill.is_on()).unwrap_or(u64::MAX))
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

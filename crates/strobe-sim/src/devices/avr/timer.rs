@@ -13,7 +13,7 @@ use serde::Deserialize;
 use self::clock::{Clock, Source};
 use self::wave::{CAPTURE, Mode, Wave};
 use crate::kernel::device::{
-    ByteRegisters, Context, CoreEvents, Create, Device, Shift, ShiftedTimer, Size, part_of,
+    ByteRegisters, Context, CoreEvents, Create, Device, Reading, Shift, ShiftedTimer, Size, part_of,
 };
 use crate::kernel::signal::SignalId;
 
@@ -218,6 +218,22 @@ impl Timer {
         cx.wake_at(due.unwrap_or(u64::MAX));
     }
 
+    /// The first cycle after `now` at which a flag may be raised that is not.
+    fn next_change(&self, now: u64) -> u64 {
+        let all = self.bits.iter().fold(0, |all, (flag, _)| all | flag);
+        let may = all & !self.raised & self.wave.can_raise() != 0;
+        let next = self.clock.after(now, self.wave.quiet() + 1).filter(|_| may);
+        next.unwrap_or(u64::MAX)
+    }
+
+    /// TCNT as time passes, from `now` on, which it has counted up to.
+    fn count_reading(&self, now: u64) -> Reading {
+        let (period, next) = (self.clock.period(), self.clock.after(now, 1));
+        let Some((period, next)) = period.zip(next) else { return Reading::FIXED };
+        let until = next + self.wave.quiet() * period;
+        Reading::Counting { period, next, down: self.wave.falls(), until }
+    }
+
     fn bits_of(&self, flags: u8) -> u8 {
         let set = self.bits.iter().filter(|(flag, _)| flags & flag != 0);
         set.fold(0, |bits, (_, bit)| bits | bit)
@@ -306,6 +322,19 @@ impl Device for Timer {
             Register::Flags => self.bits_of(self.raised),
             Register::Asynchronous => self.asynchronous,
         }))
+    }
+
+    fn reading(&mut self, offset: u32, _: Size, cx: &mut Context) -> Reading {
+        let reading = match register(self.wide, offset) {
+            Some(Register::Count) => {
+                // The temporary register takes the high byte, which stays up to a carry.
+                let count = u32::from(self.wave.count);
+                self.count_reading(cx.now()).part(count, 0, Size::Byte)
+            }
+            _ => Reading::FIXED,
+        };
+        // Reading shows flags to the board.
+        reading.before(self.next_change(cx.now()))
     }
 
     fn write(&mut self, offset: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

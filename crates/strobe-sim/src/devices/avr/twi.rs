@@ -18,7 +18,7 @@ use self::master::{Job, Move};
 use self::slave::Slave;
 
 use crate::devices::avr::standstill::Standstill;
-use crate::kernel::device::{ByteRegisters, Context, Create, Device, Sender, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Reading, Sender, Size};
 use crate::kernel::signal::SignalId;
 
 mod line;
@@ -214,6 +214,10 @@ impl Device for Twi {
             TWAMR => self.address_mask,
             _ => return None,
         }))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

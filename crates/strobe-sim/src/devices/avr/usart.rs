@@ -10,7 +10,7 @@ use serde::Deserialize;
 use self::line::{Format, Received, Receiver, Transmitter};
 use crate::devices::avr::standstill::Standstill;
 use crate::kernel::device::{
-    ByteRegisters, Context, CoreEvents, Create, Device, Direction, Sender, SerialEnd, Size,
+    ByteRegisters, Context, CoreEvents, Create, Device, Direction, Reading, Sender, SerialEnd, Size,
 };
 use crate::kernel::signal::SignalId;
 
@@ -200,6 +200,14 @@ impl Device for Usart {
         };
         self.show(cx);
         Some(value.into())
+    }
+
+    fn reading(&mut self, register: u32, _: Size, _: &mut Context) -> Reading {
+        match register {
+            // Each read takes a byte.
+            UDR => Reading::Unknown,
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

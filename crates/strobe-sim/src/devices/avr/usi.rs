@@ -8,7 +8,7 @@
 
 use serde::Deserialize;
 
-use crate::kernel::device::{ByteRegisters, Context, Create, Device, Direction, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Direction, Reading, Size};
 use crate::kernel::signal::SignalId;
 
 const USICR: u32 = 0;
@@ -190,6 +190,10 @@ impl Device for Usi {
             USIBR => self.buffer,
             _ => return None,
         }))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

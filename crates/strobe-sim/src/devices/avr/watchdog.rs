@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use crate::kernel::device::{
-    ByteRegisters, Context, CoreEvents, Create, Device, Fuses, ResetCause, Size,
+    ByteRegisters, Context, CoreEvents, Create, Device, Fuses, Reading, ResetCause, Size,
 };
 
 const WDTCSR: u32 = 0;
@@ -123,6 +123,13 @@ impl Device for Watchdog {
             MCUSR => self.reset_flags,
             _ => return None,
         }))
+    }
+
+    fn reading(&mut self, register: u32, _: Size, cx: &mut Context) -> Reading {
+        match register {
+            WDTCSR => super::until_closed(self.open_until, cx),
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

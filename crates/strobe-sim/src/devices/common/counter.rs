@@ -4,6 +4,8 @@
 //! It is computed when somebody looks, so one that merely runs costs nothing. It knows neither
 //! registers nor interrupts.
 
+use crate::kernel::device::Reading;
+
 /// Counts `reload`, ..., 1, 0, `reload`, ...: a period has `reload + 1` steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::devices) struct DownCounter {
@@ -76,6 +78,16 @@ impl DownCounter {
         }
         self.running = on;
         self.step = step;
+    }
+
+    /// The value as time passes, from the last [`advance`](Self::advance) on.
+    pub(in crate::devices) fn reading(&self) -> Reading {
+        if !self.running || (self.value, self.reload) == (0, 0) {
+            return Reading::FIXED;
+        }
+        let next = self.since + self.step;
+        let until = next.saturating_add(u64::from(self.value).saturating_mul(self.step));
+        Reading::Counting { period: self.step, next, down: true, until }
     }
 
     /// The cycle at which it next comes to 0.

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::register::{merge, part};
-use crate::kernel::device::{Context, Create, Device, ResetCause, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, ResetCause, Size};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,6 +48,10 @@ impl Registers {
 impl Device for Registers {
     fn read(&mut self, offset: u32, size: Size, _cx: &mut Context) -> Option<u32> {
         Some(part(self.at(offset)?.value, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, _cx: &mut Context) -> Option<()> {

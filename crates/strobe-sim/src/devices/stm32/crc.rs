@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{merge, part};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, Size};
 
 const DR: u32 = 0x00;
 const IDR: u32 = 0x04;
@@ -95,6 +95,10 @@ impl Device for Crc {
             _ => return None,
         };
         Some(part(word, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, _cx: &mut Context) -> Option<()> {

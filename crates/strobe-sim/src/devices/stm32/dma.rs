@@ -20,7 +20,7 @@ pub(super) use flags::Flags;
 
 use crate::devices::common::register;
 use crate::kernel::bus::Slave;
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, Size};
 use crate::kernel::signal::SignalId;
 
 const ISR: u32 = 0x00;
@@ -312,6 +312,10 @@ impl Dma {
 impl Device for Dma {
     fn read(&mut self, offset: u32, size: Size, _: &mut Context) -> Option<u32> {
         Some(register::part(self.register(offset & !3)?, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

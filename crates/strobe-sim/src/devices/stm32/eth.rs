@@ -27,7 +27,7 @@ use crate::devices::common::ethernet::phy::Phy;
 use crate::devices::common::ethernet::{Cable, MANAGEMENT_CLOCKS, OVERHEAD, SHORTEST};
 use crate::devices::common::register::{bit, merge, part};
 use crate::kernel::device::ethernet::Backend;
-use crate::kernel::device::{Context, Create, Device, NetworkEnd, Size};
+use crate::kernel::device::{Context, Create, Device, NetworkEnd, Reading, Size};
 use crate::kernel::memory::BusFault;
 
 /// Bytes that the receive FIFO holds (33.1.1).
@@ -328,6 +328,14 @@ impl Device for Eth {
             self.missed = 0;
         }
         Some(part(value, offset, size))
+    }
+
+    fn reading(&mut self, offset: u32, _: Size, _: &mut Context) -> Reading {
+        match offset & !3 {
+            // Each read clears the count.
+            DMAMFBOCR => Reading::Unknown,
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use strobe_model::number::hertz;
 
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, Size};
 use crate::kernel::flash::FlashCaches;
 
 const ACR: u32 = 0x00;
@@ -155,6 +155,10 @@ impl Device for FlashController {
             _ => return None,
         };
         Some(part(word, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

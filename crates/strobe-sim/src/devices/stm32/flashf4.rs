@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::flash_ctl::{self, KEYS, Lock};
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, Size};
 use crate::kernel::flash::FlashCaches;
 
 const ACR: u32 = 0x00;
@@ -143,6 +143,10 @@ impl FlashController {
 impl Device for FlashController {
     fn read(&mut self, offset: u32, size: Size, _cx: &mut Context) -> Option<u32> {
         Some(part(self.word(offset & !3)?, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

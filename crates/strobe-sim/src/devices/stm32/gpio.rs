@@ -5,7 +5,7 @@
 //! pull resistor. Which wire belongs to which alternate function is board data.
 
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, DrivenPins, Size};
+use crate::kernel::device::{Context, Create, Device, DrivenPins, Reading, Size};
 use crate::kernel::signal::SignalId;
 
 mod alternate;
@@ -248,6 +248,10 @@ impl Device for Gpio {
             _ => return None,
         };
         Some(part(word, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -18,7 +18,7 @@ use master::Master;
 use target::Target;
 
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, Direction, Size};
+use crate::kernel::device::{Context, Create, Device, Direction, Reading, Size};
 use crate::kernel::signal::SignalId;
 
 const CR1: u32 = 0x00;
@@ -86,6 +86,8 @@ struct I2c {
     master: Master,
     /// SR1 as it was last read, the first half of what clears SB and ADDR.
     seen: u32,
+    /// The last read of SR2 cleared ADDR, so the bus has gone on since.
+    cleared: bool,
     tx_request: SignalId,
     rx_request: SignalId,
 }
@@ -103,6 +105,7 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         trise: 0,
         master: Master::new(targets),
         seen: 0,
+        cleared: false,
         tx_request: wire("TX_DMA"),
         rx_request: wire("RX_DMA"),
     }))
@@ -214,11 +217,12 @@ impl Device for I2c {
         match offset & !3 {
             SR1 => self.seen = value,
             SR2 if self.seen & sr1::ADDR != 0 => {
-                self.seen = 0;
+                (self.seen, self.cleared) = (0, true);
                 self.master.address_seen();
                 self.run(cx);
                 self.publish(cx);
             }
+            SR2 => self.cleared = false,
             DR => {
                 self.master.data_read();
                 self.run(cx);
@@ -227,6 +231,15 @@ impl Device for I2c {
             _ => {}
         }
         Some(part(value, offset, size))
+    }
+
+    fn reading(&mut self, offset: u32, _: Size, _: &mut Context) -> Reading {
+        match offset & !3 {
+            DR => Reading::Unknown,
+            SR2 if self.cleared => Reading::Unknown,
+            // Reading SR1 again, with the same flags, leaves the sequences where they are.
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::part;
-use crate::kernel::device::{Context, Create, Device, ResetCause, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, ResetCause, Size};
 
 const KR: u32 = 0x00;
 const PR: u32 = 0x04;
@@ -129,6 +129,15 @@ impl Device for Iwdg {
             _ => return None,
         };
         Some(part(word, offset, size))
+    }
+
+    fn reading(&mut self, offset: u32, _: Size, cx: &mut Context) -> Reading {
+        if offset & !3 != SR {
+            return Reading::FIXED;
+        }
+        let now = now_ns(cx);
+        let next = self.update_over.into_iter().filter(|&over| over > now).min();
+        Reading::FIXED.before(next.map_or(u64::MAX, |over| cx.clocks().first_cycle_at(over)))
     }
 
     fn write(&mut self, offset: u32, _size: Size, value: u32, cx: &mut Context) -> Option<()> {

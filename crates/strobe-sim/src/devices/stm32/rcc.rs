@@ -8,7 +8,7 @@ use serde::Deserialize;
 use strobe_model::number::hertz;
 
 use crate::devices::common::register::{merge, part};
-use crate::kernel::device::{Context, Create, Device, ResetCause, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, ResetCause, Size};
 use crate::kernel::signal::SignalId;
 
 pub(super) mod oscillator;
@@ -304,6 +304,10 @@ impl Rcc {
 impl Device for Rcc {
     fn read(&mut self, offset: u32, size: Size, _cx: &mut Context) -> Option<u32> {
         Some(part(self.word(offset & !3)?, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

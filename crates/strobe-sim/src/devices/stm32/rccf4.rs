@@ -8,7 +8,7 @@ use strobe_model::number::hertz;
 
 use super::rcc::shared::{self, CR_HSEBYP, CR_HSEON, CR_HSION, CR_PLLON, Sources};
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, ResetCause, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, ResetCause, Size};
 use crate::kernel::signal::SignalId;
 
 mod gates;
@@ -291,6 +291,10 @@ impl Rcc {
 impl Device for Rcc {
     fn read(&mut self, offset: u32, size: Size, _cx: &mut Context) -> Option<u32> {
         Some(part(self.word(offset & !3)?, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

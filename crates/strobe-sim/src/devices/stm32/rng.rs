@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, Size};
 
 const CR: u32 = 0x00;
 const SR: u32 = 0x04;
@@ -97,6 +97,14 @@ impl Device for Rng {
             _ => return None,
         };
         Some(part(word, offset, size))
+    }
+
+    fn reading(&mut self, offset: u32, _: Size, _: &mut Context) -> Reading {
+        match offset & !3 {
+            // Each read takes the number.
+            DR => Reading::Unknown,
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -26,7 +26,7 @@ use fifo::Fifo;
 use shift::{Shape, Shift};
 
 use crate::devices::common::register::{self, bit};
-use crate::kernel::device::{Context, Create, Device, Direction, Size};
+use crate::kernel::device::{Context, Create, Device, Direction, Reading, Size};
 use crate::kernel::signal::SignalId;
 
 /// A serial peripheral interface.
@@ -39,6 +39,8 @@ struct Spi {
     /// The first half of a flag's clearing sequence has been done.
     data_read_after_overrun: bool,
     status_read_after_fault: bool,
+    /// The last read of SR cleared a flag that it still showed.
+    cleared: bool,
     tx: Fifo,
     rx: Fifo,
     shift: Option<Shift>,
@@ -99,6 +101,7 @@ impl Spi {
             errors: 0,
             data_read_after_overrun: false,
             status_read_after_fault: false,
+            cleared: false,
             tx: Fifo::default(),
             rx: Fifo::default(),
             shift: None,
@@ -318,7 +321,8 @@ impl Spi {
     /// Reads SR, which is half of what clears an error.
     fn read_status(&mut self) -> u32 {
         let status = self.status();
-        if std::mem::take(&mut self.data_read_after_overrun) {
+        self.cleared = std::mem::take(&mut self.data_read_after_overrun);
+        if self.cleared {
             self.errors &= !sr::OVR;
         }
         self.status_read_after_fault |= status & sr::MODF != 0;
@@ -350,6 +354,15 @@ impl Device for Spi {
             self.publish(cx);
         }
         Some(value)
+    }
+
+    fn reading(&mut self, offset: u32, _: Size, _: &mut Context) -> Reading {
+        match offset & !3 {
+            DR => Reading::Unknown,
+            SR if self.cleared => Reading::Unknown,
+            // Reading SR again, with the same flags, leaves the sequences where they are.
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -21,7 +21,7 @@ use stream::{Job, Stream, Way, cr};
 use super::dma::{Request, Timing};
 use crate::devices::common::register::{self, bit};
 use crate::kernel::bus::Slave;
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, Size};
 use crate::kernel::memory::BusFault;
 use crate::kernel::signal::SignalId;
 
@@ -287,6 +287,10 @@ impl Dma {
 impl Device for Dma {
     fn read(&mut self, offset: u32, size: Size, _: &mut Context) -> Option<u32> {
         Some(register::part(self.register(offset & !3)?, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -30,7 +30,7 @@ use counter::{Counter, Mode};
 use features::Features;
 
 use crate::devices::common::register::{self, bit};
-use crate::kernel::device::{Context, Create, Device, ShiftedTimer, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, ShiftedTimer, Size};
 use crate::kernel::signal::SignalId;
 
 /// Bits of CR1.
@@ -183,9 +183,9 @@ impl Timer {
         self.requested |= flag & self.dier >> 8;
     }
 
-    /// Whether anyone waits for a flag of SR to be set.
-    fn wants(&self, flag: u32) -> bool {
-        self.dier & !self.sr & flag != 0 || self.dier >> 8 & !self.requested & flag != 0
+    /// The flags of SR that somebody waits for.
+    fn wanted(&self) -> u32 {
+        self.dier & !self.sr | self.dier >> 8 & !self.requested
     }
 
     /// Whether a channel's level reaches anyone.
@@ -269,6 +269,13 @@ impl Device for Timer {
         Some(register::part(register, offset, size))
     }
 
+    fn reading(&mut self, offset: u32, size: Size, _: &mut Context) -> Reading {
+        // Where a flag changes, reading also shows it to the board: no register is the same to it
+        // from there on.
+        let reading = if offset & !3 == registers::CNT { self.count() } else { Reading::FIXED };
+        reading.part(self.counter.value(), offset, size).before(self.next_change())
+    }
+
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {
         self.catch_up(cx.now());
         let old = self.write_base(offset & !3)?;
@@ -322,6 +329,9 @@ impl Device for Timer {
     }
 
     fn reset(&mut self, cx: &mut Context) {
+        // Whether somebody has looked before does not change what is lost.
+        self.catch_up(cx.now());
+        self.publish(cx);
         let mut channels = std::mem::take(&mut self.channels);
         channels.iter_mut().for_each(Channel::reset);
         let requests = std::mem::take(&mut self.requests);

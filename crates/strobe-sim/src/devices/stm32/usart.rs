@@ -23,7 +23,7 @@ use receive::{Received, Receiver};
 use transmit::{Item, Transmitter};
 
 use crate::devices::common::register::{self, bit};
-use crate::kernel::device::{Context, Create, Device, Direction, SerialEnd, Size};
+use crate::kernel::device::{Context, Create, Device, Direction, Reading, SerialEnd, Size};
 use crate::kernel::signal::SignalId;
 
 const CR1: u32 = 0x00;
@@ -331,6 +331,15 @@ impl Device for Usart {
             self.publish(cx);
         }
         Some(register::part(value, offset, size))
+    }
+
+    fn reading(&mut self, offset: u32, _: Size, cx: &mut Context) -> Reading {
+        match offset & !3 {
+            // Each read takes RXNE.
+            RDR => Reading::Unknown,
+            ISR => Reading::Steady { until: self.rx.busy_from(cx.now()).unwrap_or(u64::MAX) },
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, ResetCause, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, ResetCause, Size};
 
 const CR: u32 = 0x00;
 const CFR: u32 = 0x04;
@@ -92,6 +92,19 @@ impl Device for Wwdg {
             _ => return None,
         };
         Some(part(word, offset, size))
+    }
+
+    fn reading(&mut self, offset: u32, size: Size, _: &mut Context) -> Reading {
+        if offset & !3 != CR {
+            return Reading::FIXED;
+        }
+        let next = self.since + self.tick;
+        let until = next.saturating_add(u64::from(self.counter) * self.tick);
+        Reading::Counting { period: self.tick, next, down: true, until }.part(
+            self.counter,
+            offset,
+            size,
+        )
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -18,7 +18,7 @@ use crate::devices::common::ethernet::{Cable, MANAGEMENT_CLOCKS, OVERHEAD, SHORT
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::earliest;
 use crate::kernel::device::ethernet::Backend;
-use crate::kernel::device::{Context, Create, Device, NetworkEnd, Size};
+use crate::kernel::device::{Context, Create, Device, NetworkEnd, Reading, Size};
 
 /// MACRIS when read, MACIACK when written.
 const RIS: u32 = 0x00;
@@ -320,6 +320,14 @@ impl Device for Emac {
         let register = offset & !3;
         let word = if register == DATA { self.read_data() } else { self.word(register)? };
         Some(part(word, offset, size))
+    }
+
+    fn reading(&mut self, offset: u32, _: Size, _: &mut Context) -> Reading {
+        match offset & !3 {
+            // Each read takes a word.
+            DATA => Reading::Unknown,
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

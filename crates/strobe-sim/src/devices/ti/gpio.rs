@@ -7,7 +7,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, DrivenPins, Size};
+use crate::kernel::device::{Context, Create, Device, DrivenPins, Reading, Size};
 use crate::kernel::signal::SignalId;
 
 /// Data, through a mask in bits 9..2 of the address.
@@ -161,6 +161,10 @@ impl Gpio {
 impl Device for Gpio {
     fn read(&mut self, offset: u32, size: Size, _cx: &mut Context) -> Option<u32> {
         Some(part(self.word(offset & !3)?, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

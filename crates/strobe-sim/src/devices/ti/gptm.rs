@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::devices::common::counter::DownCounter;
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::earliest;
-use crate::kernel::device::{Context, Create, Device, Shift, ShiftedTimer, Size, part_of};
+use crate::kernel::device::{Context, Create, Device, Reading, Shift, ShiftedTimer, Size, part_of};
 
 const CFG: u32 = 0x00;
 const TAMR: u32 = 0x04;
@@ -186,6 +186,26 @@ impl Gptm {
         }
     }
 
+    /// The next time-out of a timer that is not flagged.
+    fn next_timeout(&self) -> u64 {
+        let unflagged = (0..2).filter(|&half| self.raw & TIMEOUT[half] == 0);
+        unflagged.filter_map(|half| self.counters[half].due()).min().unwrap_or(u64::MAX)
+    }
+
+    /// When the real-time counter goes on.
+    fn next_second(&self, cx: &Context) -> u64 {
+        if !self.clock_runs() {
+            return u64::MAX;
+        }
+        // As in `count_seconds`.
+        cx.clocks().first_cycle_at(self.clock.1 + SECOND_NS - 1)
+    }
+
+    fn count_reading(&self, half: usize, mask: u32, offset: u32, size: Size) -> Reading {
+        let value = self.counters[half].value();
+        self.counters[half].reading().masked(value, mask).part(value & mask, offset, size)
+    }
+
     fn word(&self, register: u32) -> Option<u32> {
         Some(match register {
             CFG => self.config,
@@ -255,6 +275,18 @@ impl Device for Gptm {
         Some(part(self.word(offset & !3)?, offset, size))
     }
 
+    fn reading(&mut self, offset: u32, size: Size, cx: &mut Context) -> Reading {
+        let second = self.next_second(cx);
+        match offset & !3 {
+            // A masked interrupt has no event.
+            RIS | MIS => Reading::FIXED.before(self.next_timeout().min(second)),
+            TAR if self.shape() == Shape::Clock => Reading::FIXED.before(second),
+            TAR => self.count_reading(0, self.width(), offset, size),
+            TBR => self.count_reading(1, 0xffff, offset, size),
+            _ => Reading::FIXED,
+        }
+    }
+
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {
         self.catch_up(cx);
         let register = offset & !3;
@@ -274,6 +306,8 @@ impl Device for Gptm {
     }
 
     fn reset(&mut self, cx: &mut Context) {
+        // Whether somebody has looked before does not change what is lost.
+        self.catch_up(cx);
         *self = Gptm::new();
         self.clock.1 = cx.clocks().nanoseconds_at(cx.now());
         self.publish(cx);

@@ -14,7 +14,7 @@ use strobe_model::number::hertz;
 
 use crate::devices::common::register::{bit, merge, part};
 use crate::kernel::clock::Gate;
-use crate::kernel::device::{Context, Create, Device, ResetCause, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, ResetCause, Size};
 use clock::Setting;
 
 const DID0: u32 = 0x000;
@@ -222,6 +222,10 @@ impl Sysctl {
 impl Device for Sysctl {
     fn read(&mut self, offset: u32, size: Size, _cx: &mut Context) -> Option<u32> {
         Some(part(self.word(offset & !3)?, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

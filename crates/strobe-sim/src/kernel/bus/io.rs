@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Bus;
-use crate::kernel::device::Size;
+use crate::kernel::device::{DeviceId, Reading, Size};
 
 /// Data addresses up to which registers may lie; RAM begins there at the latest.
 pub(crate) const IO_END: u16 = 0x200;
@@ -85,6 +85,26 @@ impl Bus {
         }
         self.settle();
         answer.unwrap_or_else(|| self.unknown(address))
+    }
+
+    /// What reading a register again shows; asked right after a [`Bus::io_read`] of it.
+    pub(crate) fn io_reading(&mut self, address: u16) -> Reading {
+        // A register without a model keeps what was written.
+        let Some((slot, register)) = self.io.find(address) else { return Reading::FIXED };
+        let mut reading = self.reading_of_one(slot, register);
+        for n in 0.. {
+            let Some((slot, register)) = self.io.further(address, n) else { break };
+            reading = reading.and(self.reading_of_one(slot, register));
+        }
+        reading
+    }
+
+    fn reading_of_one(&mut self, slot: usize, register: u32) -> Reading {
+        if self.slots[slot].gate.is_some() && !self.gate_open(DeviceId(slot as u8)) {
+            return Reading::Unknown;
+        }
+        let reading = self.call(slot, |device, cx| device.reading(register, Size::Byte, cx));
+        reading.unwrap_or(Reading::Unknown)
     }
 
     fn read_one(&mut self, slot: usize, register: u32) -> Option<u8> {

@@ -5,7 +5,7 @@ use super::super::ids;
 use super::super::nvic::{Nvic, Set};
 use super::{Caller, ResetRequest, System, ccr, fpccr, number};
 use crate::kernel::bus::{IRQ_WORDS, IRQS};
-use crate::kernel::device::Size;
+use crate::kernel::device::{Reading, Size};
 
 /// SHCSR (B3.2.13): which bit shows which exception as active, pending, enabled.
 const ACTIVE_BITS: [(u32, u16); 7] = [
@@ -37,6 +37,19 @@ impl System {
             (None, false) => 0,
         };
         word >> (8 * (address & 3)) & size.mask()
+    }
+
+    /// What reading a register of the system control space again shows; asked right after
+    /// [`System::read`] of it.
+    pub(crate) fn reading(&self, address: u32, size: Size) -> Reading {
+        match address & 0xfff & !3 {
+            offset @ 0x010..=0x01c => {
+                let value = self.systick.value();
+                self.systick.reading(offset).part(value, address, size)
+            }
+            // What becomes pending by itself shows in several registers.
+            _ => Reading::FIXED.before(self.due()),
+        }
     }
 
     /// What ARMv6-M has, and ARMv7-M in the same place.

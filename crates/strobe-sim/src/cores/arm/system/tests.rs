@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cores::arm::timing::{CoreKind, Timing};
+use crate::kernel::device::Reading;
 
 const SOMEBODY: Caller = Caller { ipsr: 0, masked: 256 };
 
@@ -137,4 +138,44 @@ fn a_lost_store_is_a_bus_fault_when_its_time_has_come() {
         assert_eq!(system.status.hfsr, if enabled { 0 } else { hfsr::FORCED });
         assert_eq!((system.due(), system.imprecise), (u64::MAX, Some(store)));
     }
+}
+
+/// SYST_CSR and SYST_CVR with a reload value and a clock, at every cycle of several periods.
+fn check_systick(reload: u32, reference: bool) {
+    let mut system = system(CoreKind::CortexM4f);
+    system.systick.reference_divider = 8;
+    write(&mut system, 0x14, reload);
+    write(&mut system, 0x10, if reference { 1 } else { 5 });
+    for now in 0..200 {
+        for offset in [0x10, 0x14, 0x18] {
+            let at = 0xe000_e000 + offset;
+            let value = system.read(at, Size::Word, now, SOMEBODY);
+            let reading = system.reading(at, Size::Word);
+            for later in now..now + 100 {
+                let seen = system.clone().read(at, Size::Word, later, SOMEBODY);
+                let stated = reading.value_at(value, later);
+                assert!(stated.is_none_or(|s| s == seen), "{offset:#x} at {now} and {later}");
+            }
+        }
+    }
+}
+
+#[test]
+fn readings_of_systick_hold() {
+    for reload in [0, 1, 2, 7, 30] {
+        check_systick(reload, false);
+        check_systick(reload, true);
+    }
+}
+
+#[test]
+fn flag_of_systick_is_unknown_where_it_was_taken() {
+    let mut system = system(CoreKind::CortexM4f);
+    write(&mut system, 0x14, 9);
+    write(&mut system, 0x10, 5);
+    let csr = 0xe000_e010;
+    assert_eq!(system.read(csr, Size::Word, 25, SOMEBODY), 0x1_0005);
+    assert_eq!(system.reading(csr, Size::Word), Reading::Unknown);
+    assert_eq!(system.read(csr, Size::Word, 25, SOMEBODY), 5);
+    assert_eq!(system.reading(csr, Size::Word), Reading::Steady { until: 30 });
 }

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::comparator::{Comparator, Seen};
 use super::packet::{Action, Packet, event};
+use crate::kernel::device::{Reading, Size};
 
 /// Bits of DWT_CTRL.
 mod ctrl {
@@ -284,6 +285,25 @@ impl Dwt {
             0xfb0 | 0xfb4 => 0,
             _ => return None,
         })
+    }
+
+    /// What reading a register again shows.
+    pub(crate) fn reading(&self, offset: u32, size: Size, now: u64) -> Reading {
+        match offset & !3 {
+            0x04 if self.counts() => {
+                let (period, next) = (1, now + 1);
+                Reading::Counting { period, next, down: false, until: u64::MAX }.part(
+                    self.cycle_count(now),
+                    offset,
+                    size,
+                )
+            }
+            // Instructions count these.
+            0x08..=0x18 => Reading::Unknown,
+            // Reading FUNCTION clears MATCHED.
+            at @ 0x20..=0x5c if at & 15 == 8 => Reading::Unknown,
+            _ => Reading::FIXED,
+        }
     }
 
     /// Writes a register; `None` where there is none. Returns what was asked for and is not

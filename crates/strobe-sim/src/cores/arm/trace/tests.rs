@@ -291,3 +291,17 @@ fn any_writes_are_survived() {
 fn write_any(trace: &mut Trace, address: u32, value: u32, now: u64) {
     trace.write(&Write { address, value, bytes: 4, privileged: true }, now);
 }
+
+#[test]
+fn reading_of_the_cycle_counter_ends_where_it_wraps() {
+    let mut trace = counting();
+    write(&mut trace, CYCCNT, 0xffff_fff0, 2000);
+    let value = trace.read(CYCCNT, 2003).unwrap();
+    let reading = trace.reading(CYCCNT, Size::Word, 2003);
+    for later in 2003..2016 {
+        assert_eq!(reading.value_at(value, later), trace.read(CYCCNT, later));
+    }
+    assert_eq!(reading.value_at(value, 2016), None);
+    write(&mut trace, CTRL, 0, 2020);
+    assert_eq!(trace.reading(CYCCNT, Size::Word, 2020), Reading::FIXED);
+}

@@ -65,6 +65,14 @@ impl Clock {
         self.runs && self.source == Source::Pin { rising: level }
     }
 
+    /// Cycles from one clock to the next, where cycles make them.
+    pub(super) fn period(&self) -> Option<u64> {
+        match self.source {
+            Source::Prescaled(period) => Some(period),
+            _ => None,
+        }
+    }
+
     /// The cycle of the `clocks`-th clock after `now`.
     pub(super) fn after(&self, now: u64, clocks: u64) -> Option<u64> {
         match self.source {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::wave::{Mode, OVERFLOW, Shape, Top, Wave};
 use crate::devices::avr::standstill::Standstill;
-use crate::kernel::device::{ByteRegisters, Context, CoreEvents, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, CoreEvents, Create, Device, Reading, Size};
 use crate::kernel::signal::SignalId;
 
 #[derive(Deserialize)]
@@ -125,6 +125,13 @@ impl Timer {
         (passed * u128::from(clocks) / u128::from(cycles)) as u64
     }
 
+    /// The cycle of the `clocks`-th clock from now on, up to which all have been taken.
+    fn cycle_of(&self, clocks: u64, cx: &Context) -> Option<u64> {
+        let (per, cycles) = self.rate(cx)?;
+        let to = u128::from(self.taken + clocks) * u128::from(cycles);
+        Some(self.epoch + to.div_ceil(u128::from(per)) as u64)
+    }
+
     fn catch_up(&mut self, cx: &mut Context) {
         let Some(rate) = self.rate(cx) else { return };
         let clocks = self.clocks_at(cx.now(), rate);
@@ -171,10 +178,7 @@ impl Timer {
         }
         let drives = self.wave.channels.iter().any(|channel| channel.action != 0);
         let wanted = drives || self.enabled & !self.raised != 0;
-        let due = self.rate(cx).filter(|_| wanted).map(|(clocks, cycles)| {
-            let to = u128::from(self.taken + self.wave.quiet() + 1) * u128::from(cycles);
-            self.epoch + to.div_ceil(u128::from(clocks)) as u64
-        });
+        let due = self.cycle_of(self.wave.quiet() + 1, cx).filter(|_| wanted);
         cx.wake_at(due.unwrap_or(u64::MAX));
     }
 
@@ -225,6 +229,23 @@ impl Device for Timer {
             }
             _ => return None,
         }))
+    }
+
+    fn reading(&mut self, register: u32, _: Size, cx: &mut Context) -> Reading {
+        let now = cx.now();
+        let flags = FLAGS.iter().fold(0, |all, (flag, _)| all | flag);
+        let until = match register {
+            TCNT => self.cycle_of(1, cx),
+            TIFR if flags & !self.raised & self.wave.can_raise() != 0 => {
+                self.cycle_of(self.wave.quiet() + 1, cx)
+            }
+            PLLCSR if self.pll & PLL_ENABLE != 0 => {
+                let locked = cx.clocks().first_cycle_at(self.pll_since + LOCK_NANOSECONDS);
+                Some(locked).filter(|&locked| locked > now)
+            }
+            _ => None,
+        };
+        Reading::FIXED.before(until.unwrap_or(u64::MAX))
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

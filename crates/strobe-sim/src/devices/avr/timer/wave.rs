@@ -192,7 +192,7 @@ impl Wave {
     }
 
     /// Whether the counter turns around before it can go further up.
-    fn falls(&self) -> bool {
+    pub(super) fn falls(&self) -> bool {
         self.mode.both_ways() && (self.down && self.count != 0 || self.count >= self.top())
     }
 

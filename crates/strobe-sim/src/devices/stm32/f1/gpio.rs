@@ -9,7 +9,7 @@ mod alternate;
 mod tests;
 
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, DrivenPins, Size};
+use crate::kernel::device::{Context, Create, Device, DrivenPins, Reading, Size};
 use crate::kernel::signal::SignalId;
 use alternate::{Alternates, Options};
 
@@ -199,6 +199,10 @@ impl Gpio {
 impl Device for Gpio {
     fn read(&mut self, offset: u32, size: Size, _cx: &mut Context) -> Option<u32> {
         Some(part(self.word(offset & !3)?, offset, size))
+    }
+
+    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        Reading::FIXED
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -118,6 +118,13 @@ impl Counter {
         })
     }
 
+    /// Ticks until the value may change by more than one step: at an overflow, or where it wraps at
+    /// its full width. `None` while it is blocked.
+    pub(super) fn to_jump(&self) -> Option<i64> {
+        let boundary = self.to_boundary()?;
+        Some(if self.position < 0 { -self.position } else { boundary })
+    }
+
     /// Moves on by `ticks` that end before the next boundary.
     pub(super) fn advance(&mut self, ticks: i64) {
         self.position += ticks;

@@ -3,10 +3,10 @@
 //! Nothing here runs per tick. A stretch without an overflow is one step; once the preloaded
 //! registers have taken effect all periods are alike, so any number of them is one step too.
 
-use super::{CAPTURE_COMPARE, Timer, UPDATE};
-use super::{cr1, features::MAX_CHANNELS};
+use super::features::MAX_CHANNELS;
+use super::{ALL_CAPTURE_COMPARE, CAPTURE_COMPARE, Timer, UPDATE, bdtr, cr1};
 use crate::devices::common::register::bit;
-use crate::kernel::device::Context;
+use crate::kernel::device::{Context, Reading};
 
 impl Timer {
     /// Core cycles per tick of the counter.
@@ -127,8 +127,8 @@ impl Timer {
         self.prescaler = self.psc;
         self.repetition = self.rcr;
         self.channels.iter_mut().filter(|c| c.is_output()).for_each(|c| c.active = c.preload);
-        if bit(self.bdtr, super::bdtr::AOE) {
-            self.bdtr |= 1 << super::bdtr::MOE;
+        if bit(self.bdtr, bdtr::AOE) {
+            self.bdtr |= 1 << bdtr::MOE;
         }
     }
 
@@ -168,7 +168,7 @@ impl Timer {
         match self.cr1 >> cr1::CMS & 3 {
             1 => [None, down],
             2 => [up, None],
-            _ => [up, down],
+            _ => [up, down.filter(|_| up != down)],
         }
     }
 
@@ -203,6 +203,44 @@ impl Timer {
 
     /// The cycle at which something next happens that others can see.
     pub(super) fn next_event(&self, cx: &Context) -> Option<u64> {
+        let drives = std::array::from_fn(|i| {
+            self.channels.get(i).is_some_and(|c| c.moves() && self.drives(c, cx))
+        });
+        self.next_of(self.wanted(), drives)
+    }
+
+    /// The first cycle at which flags or control bits may be others than now.
+    pub(super) fn next_change(&self) -> u64 {
+        let unset = !self.sr & (UPDATE | ALL_CAPTURE_COMPARE);
+        let flags = self.next_of(unset, [false; MAX_CHANNELS]);
+        // CEN, DIR and MOE change with an overflow.
+        let control = bit(self.cr1, cr1::OPM) || self.is_center() || bit(self.bdtr, bdtr::AOE);
+        let overflow = self.counter.to_boundary().filter(|_| control && self.running);
+        let overflow = overflow.map(|ticks| self.cycle_in(ticks));
+        [flags, overflow].into_iter().flatten().min().unwrap_or(u64::MAX)
+    }
+
+    /// The counter register as time passes; it has been brought up to now.
+    pub(super) fn count(&self) -> Reading {
+        let Some(ticks) = self.counter.to_jump().filter(|_| self.running) else {
+            return Reading::FIXED;
+        };
+        Reading::Counting {
+            period: self.tick(),
+            next: self.origin + self.tick(),
+            down: self.counter.is_down(),
+            until: self.cycle_in(ticks),
+        }
+    }
+
+    /// The cycle of a tick.
+    fn cycle_in(&self, ticks: i64) -> u64 {
+        // A tick count of years must not wrap; the cycle counter ends first.
+        self.origin.saturating_add((ticks as u64).saturating_mul(self.tick()))
+    }
+
+    /// The cycle at which one of these flags is set, or one of these channels' outputs changes.
+    fn next_of(&self, flags: u32, outputs: [bool; MAX_CHANNELS]) -> Option<u64> {
         if !self.running {
             return None;
         }
@@ -214,8 +252,8 @@ impl Timer {
         let mut shadows_matter = false;
         for i in 0..self.channels.len().min(MAX_CHANNELS) {
             let channel = &self.channels[i];
-            let flagged = self.wants(CAPTURE_COMPARE << i);
-            let drives = channel.moves() && self.drives(channel, cx);
+            let flagged = flags & CAPTURE_COMPARE << i != 0;
+            let drives = outputs[i];
             shadows_matter |= flagged || drives;
             if flagged {
                 let positions = self.flag_positions(i);
@@ -231,11 +269,10 @@ impl Timer {
         }
         let updates = !bit(self.cr1, cr1::UDIS);
         shadows_matter &= self.is_update_pending();
-        if updates && (self.wants(UPDATE) || shadows_matter) {
+        if updates && (flags & UPDATE != 0 || shadows_matter) {
             let more = i64::from(self.repetition) * self.counter.boundary_spacing().unwrap_or(0);
             at(to_overflow.map(|first| first + more));
         }
-        // A tick count of years must not wrap; the cycle counter ends first.
-        soonest.map(|ticks| self.origin.saturating_add((ticks as u64).saturating_mul(self.tick())))
+        soonest.map(|ticks| self.cycle_in(ticks))
     }
 }

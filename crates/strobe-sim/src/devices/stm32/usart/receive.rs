@@ -60,6 +60,11 @@ impl Receiver {
         self.arriving.is_some_and(|a| a.start <= now)
     }
 
+    /// The cycle at which [`is_busy`](Self::is_busy) becomes true.
+    pub(super) fn busy_from(&self, now: u64) -> Option<u64> {
+        self.arriving.map(|a| a.start).filter(|&start| start > now)
+    }
+
     /// How many host bytes fit in the queue.
     pub(super) fn room(&self) -> usize {
         self.queue.room()

@@ -5,7 +5,7 @@
 
 use super::{BRR, CLEARABLE, CR1, CR2, CR3, RDR, TDR, Usart, isr};
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, SerialEnd, Size};
+use crate::kernel::device::{Context, Create, Device, Reading, SerialEnd, Size};
 use crate::kernel::signal::SignalId;
 
 /// Offsets in this map; the names without `V1` are the newer map's.
@@ -117,6 +117,15 @@ impl Device for UsartV1 {
             _ => {}
         }
         Some(part(value, offset, size))
+    }
+
+    fn reading(&mut self, offset: u32, _: Size, _: &mut Context) -> Reading {
+        match offset & !3 {
+            // Completes the sequence that clears flags.
+            V1_DR => Reading::Unknown,
+            // Reading SR again, with the same flags, leaves the sequence where it is.
+            _ => Reading::FIXED,
+        }
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {
