@@ -216,7 +216,7 @@ impl<O: Observer> Machine<O> {
         }
         match self.prove(&head, now) {
             Found::Turns(times, proved) => self.finish_turn(&head, times, &proved, start),
-            Found::NoRoom => self.turns.trigger.disarm(),
+            Found::NoRoom => self.turns.trigger.cramped(start),
             Found::Nothing if differing > 0 => self.turns.head = Some(head),
             Found::Nothing => self.turns.trigger.failed(start),
         }

@@ -185,7 +185,8 @@ mod tests {
         let value = Value::linear(0x1_00f0, 1, TEN);
         assert_eq!(value.narrow(8, false).map(|v| v.first), Some(0xf0));
         assert_eq!(Value::linear(0xf8, 1, TEN).narrow(8, false), None);
-        assert_eq!(Value::linear(0xf8, 1, TEN).narrow(8, true), None, "from -8 to 2");
+        assert!(Value::linear(0xf8, 1, TEN).narrow(8, true).is_some(), "from -8 to 2");
+        assert_eq!(Value::linear(0x78, 1, TEN).narrow(8, true), None);
     }
 
     #[test]

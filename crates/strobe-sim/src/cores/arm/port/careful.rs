@@ -152,8 +152,11 @@ impl CarefulPort<'_> {
         if write || self.system.bit_band.behind(address) != address {
             return unknown;
         }
+        if SCS.contains(&address) {
+            return Place::Register(self.system.reading(address, size));
+        }
         if PPB.contains(&address) && !self.is_device(address) {
-            return unknown;
+            return Place::Register(self.system.debug.reading(address, size, self.bus.now));
         }
         if self.bus.is_modelled(address) {
             Place::Register(self.bus.reading(address, size))

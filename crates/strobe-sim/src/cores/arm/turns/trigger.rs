@@ -11,6 +11,9 @@ const HEADS: usize = 128;
 /// A head that has failed so often is tried once in 2 to the power of this.
 const MOST_FAILURES: u8 = 14;
 
+/// Times that a head is passed by behind which there was no room.
+const CRAMPED: u32 = 8;
+
 /// Instructions of a turn that are recorded at the first try, at most, and ever: most loops that
 /// wait take fewer than thirty, those of a prompt that waits for a key some hundreds.
 const FIRST_STEPS: usize = 128;
@@ -65,10 +68,6 @@ impl Trigger {
         self.armed
     }
 
-    pub(super) fn disarm(&mut self) {
-        self.armed = false;
-    }
-
     /// The instruction at `pc` has read a register.
     #[inline]
     pub(in crate::cores::arm) fn note_reader(&mut self, pc: u32) {
@@ -118,6 +117,12 @@ impl Trigger {
         let tried = self.tried(pc);
         tried.failures = (tried.failures + 1).min(MOST_FAILURES);
         tried.left = 1 << tried.failures;
+    }
+
+    /// Something else happens too soon behind a head: loops that wait for a few turns do so often.
+    pub(super) fn cramped(&mut self, pc: u32) {
+        self.armed = false;
+        self.tried(pc).left = CRAMPED;
     }
 
     /// Turns were skipped from a head on, up to a cycle.
