@@ -124,6 +124,8 @@ pub struct Bus {
     /// How far what happens is from the low and the high model.
     pub(crate) pace: Pace,
     pub(crate) next_due: u64,
+    /// Events of devices so far.
+    pub(crate) events: u64,
     pub(crate) interrupts: Interrupts,
     /// The modelled register that was read last, and how often it was since it changed.
     pub(crate) awaited: (u32, Poll),
@@ -195,6 +197,7 @@ impl Bus {
             dues: Vec::new(),
             pace: Pace::default(),
             next_due: u64::MAX,
+            events: 0,
             interrupts: Interrupts::default(),
             awaited: (0, Poll::default()),
             answered: false,

@@ -66,6 +66,8 @@ struct Head {
     carry: u32,
     cache: accelerator::State,
     event: bool,
+    /// The next event of the board, and how many there had been.
+    events: (u64, u64),
     slack: (i64, i64),
     epoch: u32,
     moment: Moment,
@@ -177,6 +179,7 @@ impl<O: Observer> Machine<O> {
             carry: self.carry.carry,
             cache: self.bus.flash_interface.accelerator.state(),
             event: self.system.event,
+            events: (self.turns.next_event, self.bus.events),
             slack: self.slack,
             epoch: self.drift().epoch,
             moment,
@@ -194,6 +197,11 @@ impl<O: Observer> Machine<O> {
         let start = self.blocks.all[head.id as usize].start;
         if !self.turns.recording.is_usable(head.most_steps) || head.passes > MAX_PASSES {
             self.turns.trigger.failed(start);
+            return;
+        }
+        // Behind an event, what was read before it may be something else.
+        if self.now >= head.events.0 || self.bus.events != head.events.1 {
+            self.turns.trigger.cramped(start);
             return;
         }
         let is_end = head.id == id

@@ -101,6 +101,7 @@ impl Bus {
             let Some(at) = self.dues.iter().position(|&d| d == due) else { break };
             // An event is handled at its own cycle, so that what it records is not late.
             self.now = due;
+            self.events += 1;
             self.dues[at] = u64::MAX;
             let before = self.pace.begin_event(at, due);
             self.call(at, |device, cx| device.event(cx));
