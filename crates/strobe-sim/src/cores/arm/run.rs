@@ -85,7 +85,7 @@ impl<O: Observer> Machine<O> {
     fn run_on(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop {
         // The horizon is that of an earlier call, whose limit may have been further away.
         self.check = true;
-        self.turns.abandon();
+        self.drop_turn();
         self.jit.watch_stack(self.observer.follows_stack());
         self.look_at_stack(self.cpu.pc);
         loop {

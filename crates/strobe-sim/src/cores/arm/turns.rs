@@ -196,13 +196,11 @@ impl<O: Observer> Machine<O> {
         let Some(mut head) = self.turns.head.take() else { return };
         let start = self.blocks.all[head.id as usize].start;
         if !self.turns.recording.is_usable(head.most_steps) || head.passes > MAX_PASSES {
-            self.turns.trigger.failed(start);
-            return;
+            return self.end_in_vain(Found::Nothing, start);
         }
         // Behind an event, what was read before it may be something else.
         if self.now >= head.events.0 || self.bus.events != head.events.1 {
-            self.turns.trigger.cramped(start);
-            return;
+            return self.end_in_vain(Found::NoRoom, start);
         }
         let is_end = head.id == id
             && head.registers.r[13] == self.cpu.r[13]
@@ -224,10 +222,28 @@ impl<O: Observer> Machine<O> {
         }
         match self.prove(&head, now) {
             Found::Turns(times, proved) => self.finish_turn(&head, times, &proved, start),
-            Found::NoRoom => self.turns.trigger.cramped(start),
             Found::Nothing if differing > 0 => self.turns.head = Some(head),
-            Found::Nothing => self.turns.trigger.failed(start),
+            found => self.end_in_vain(found, start),
         }
+    }
+
+    /// The turn that is being recorded is not skipped.
+    fn end_in_vain(&mut self, found: Found, start: u32) {
+        let moment = self.moment();
+        self.observer.end_turn(moment);
+        match found {
+            Found::NoRoom => self.turns.trigger.cramped(start),
+            _ => self.turns.trigger.failed(start),
+        }
+    }
+
+    /// Forgets the turn that was being recorded when the core stopped.
+    pub(super) fn drop_turn(&mut self) {
+        if self.turns.is_recording() {
+            let moment = self.moment();
+            self.observer.end_turn(moment);
+        }
+        self.turns.abandon();
     }
 
     /// Whether everything besides registers, flags and memory is as it was at the head.

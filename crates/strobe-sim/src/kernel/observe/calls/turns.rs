@@ -19,13 +19,24 @@ struct Visited {
     instructions: u64,
 }
 
+/// What a turn that can be repeated leaves as it was.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct State {
+    current: u32,
+    open_calls: usize,
+    cut_calls: u64,
+    sites: usize,
+    /// Calls of allocators so far.
+    allocations: u64,
+}
+
 /// The turn under way.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     open: bool,
     visited: Vec<Visited>,
-    /// The node that ran, the calls that were open, those that were cut, and sites seen.
-    begin: (u32, usize, u64, usize),
+    /// The state that a turn must leave as it was.
+    begin: State,
 }
 
 impl Turn {
@@ -62,9 +73,14 @@ impl CallTree {
         self.turn.begin = self.turn_state();
     }
 
-    fn turn_state(&self) -> (u32, usize, u64, usize) {
-        let running = &self.running;
-        (running.current, running.frames.len(), self.cut, self.sites.len())
+    fn turn_state(&self) -> State {
+        State {
+            current: self.running.current,
+            open_calls: self.running.frames.len(),
+            cut_calls: self.cut,
+            sites: self.sites.len(),
+            allocations: self.heap.as_ref().map_or(0, |heap| heap.log.begun()),
+        }
     }
 
     /// Whether a turn that has ended can be repeated.
@@ -74,8 +90,7 @@ impl CallTree {
         let has_calls = !self.turn.visited.is_empty();
         self.charge(now);
         self.turn.open = false;
-        let logs_calls = !self.chosen.all.is_empty() || self.heap.is_some();
-        is_whole && !(has_calls && logs_calls)
+        is_whole && !(has_calls && !self.chosen.all.is_empty())
     }
 
     pub(super) fn multiply_turn(&mut self, times: u64, now: Moment) {

@@ -111,6 +111,11 @@ impl Log {
         call
     }
 
+    /// Calls that have begun, whether or not they are here.
+    pub(in crate::kernel::observe) fn begun(&self) -> u64 {
+        self.calls.len() as u64 + self.nested + self.missed
+    }
+
     /// Notes that a call ends.
     pub fn end(&mut self, call: u32, end: End) {
         if let Some(known) = self.calls.get_mut(call as usize) {
