@@ -8,6 +8,7 @@
 //! `docs/benchmarks.md`.
 
 mod contender;
+mod list;
 mod load;
 mod report;
 mod swo;
@@ -26,6 +27,10 @@ pub(crate) struct Args {
     /// Programs to run instead of the bundled load; they must end by themselves in QEMU (microbit,
     /// mps2-an385 or mps2-an386)
     elf: Vec<PathBuf>,
+    /// Programs with options and peers of their own instead, from a TOML file; fails if one is a
+    /// tenth slower than recorded there
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["elf", "core", "swo"])]
+    list: Option<PathBuf>,
     /// Cores to run on; without programs of one's own all of them, else the Cortex-M0
     #[arg(long, value_delimiter = ',')]
     core: Vec<Core>,
@@ -52,8 +57,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.swo {
         return swo::run(root, args.orbcat.as_deref(), args.runs);
     }
-    let plugin = load::build_plugin(root, &target)?;
     let strobe = load::build_strobe(root)?;
+    if let Some(list) = &args.list {
+        return list::run(list, &strobe, &target, args.runs);
+    }
+    let plugin = load::build_plugin(root, &target)?;
     let nothing = load::write_nothing(&target)?;
     let (mut arm, mut avr) = (Vec::new(), Vec::new());
     for core in cores(args) {

@@ -16,6 +16,10 @@ use strobe_source::simulated::{Host, Progress, Recorder, trace};
 
 use crate::files;
 use crate::gallery::Gallery;
+use crate::terminal;
+
+/// Work that takes less needs neither a progress bar nor a word about its speed.
+const NOTICED: Duration = Duration::from_secs(1);
 
 /// Firmware output goes to standard error, so that standard output holds the report alone.
 pub struct Terminal<'a> {
@@ -84,6 +88,15 @@ impl<'a> Terminal<'a> {
         self.ports.iter_mut().for_each(HostPort::flush);
         self.ports.iter().filter_map(HostPort::failure).for_each(files::log_failed);
         self.gallery.take()
+    }
+
+    /// Shows on a terminal how long the runs took, if that was long enough to be noticed. In a pipe
+    /// it would be another text each time.
+    pub fn show_speed(&self, nanoseconds: u64, runs: u32) {
+        let elapsed = self.started.elapsed();
+        if !self.quiet && elapsed > NOTICED && io::stderr().is_terminal() {
+            terminal::message(&speed_line(nanoseconds, elapsed, runs));
+        }
     }
 
     /// Whether everything that came in would come in again: nobody typed, no other machine sent.
@@ -167,8 +180,7 @@ impl Host for Terminal<'_> {
 
     fn progress(&mut self, progress: &Progress) {
         let elapsed = self.started.elapsed();
-        // Short runs need no bar.
-        if elapsed > Duration::from_secs(1) {
+        if elapsed > NOTICED {
             self.bar.set_message(progress_line(progress, elapsed));
             self.bar.tick();
         }
@@ -208,7 +220,7 @@ impl Host for Again {
 
     fn progress(&mut self, progress: &Progress) {
         let elapsed = self.started.get_or_insert_with(Instant::now).elapsed();
-        if elapsed > Duration::from_secs(1) {
+        if elapsed > NOTICED {
             self.bar.set_message(format!("again for bounds: {}", progress_line(progress, elapsed)));
             self.bar.tick();
         }
@@ -219,6 +231,14 @@ impl Drop for Again {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Simulated against real time, when all is over.
+fn speed_line(nanoseconds: u64, elapsed: Duration, runs: u32) -> String {
+    let (simulated, real) = (nanoseconds as f64 / 1e9, elapsed.as_secs_f64().max(1e-3));
+    let times = f64::from(runs) * simulated / real;
+    let runs = if runs == 1 { String::new() } else { format!(" in {runs} runs") };
+    format!("simulated {simulated:.3} s{runs}, took {real:.3} s: {times:.2} times real time")
 }
 
 /// Simulated time, its share of the whole run where that is known, and how fast it goes.
@@ -260,6 +280,15 @@ mod tests {
     use strobe_source::simulated::Limit;
 
     use super::*;
+
+    #[test]
+    fn speed_counts_all_runs() {
+        let line = speed_line(500_000_000, Duration::from_secs(3), 3);
+        assert_eq!(line, "simulated 0.500 s in 3 runs, took 3.000 s: 0.50 times real time");
+        let line = speed_line(2_000_000_000, Duration::from_secs(4), 1);
+        assert_eq!(line, "simulated 2.000 s, took 4.000 s: 0.50 times real time");
+    }
+
 
     #[test]
     fn progress_has_time_share_and_speed() {

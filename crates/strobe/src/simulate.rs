@@ -212,6 +212,8 @@ fn carry_out<H: Host + Send>(
         others => others.and_then(Result::ok),
     };
     record.subject.file = input::file_name(path);
+    let runs = 1 + others.as_ref().map_or(0, |others| others.len() as u32);
+    terminal.show_speed(record.window.end.nanoseconds, runs);
     complete(&mut record, &terminal, pictures);
     if let Some(note) = &choice.note {
         record.warnings.push(Warning::new("board-choice", note));

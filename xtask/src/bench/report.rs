@@ -97,7 +97,7 @@ impl Program {
 }
 
 /// A Markdown table with aligned columns, so that it can go into the documentation as it is.
-fn write_table<R: AsRef<[String]>>(
+pub(super) fn write_table<R: AsRef<[String]>>(
     f: &mut Formatter<'_>,
     rows: &[R],
     text_columns: usize,
