@@ -178,6 +178,7 @@ impl CallTree {
     }
 }
 
+#[inline(always)]
 fn now_of(t: &Transfer) -> Now {
     Now { cycle: t.now, asleep: t.asleep, instructions: t.instructions }
 }
