@@ -289,7 +289,6 @@ mod tests {
         assert_eq!(line, "simulated 2.000 s, took 4.000 s: 0.50 times real time");
     }
 
-
     #[test]
     fn progress_has_time_share_and_speed() {
         let limit = Some(Limit::Nanoseconds(1_000_000_000));
