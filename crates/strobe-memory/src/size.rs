@@ -13,6 +13,7 @@ mod items;
 mod layers;
 mod map;
 mod measurement;
+mod patterns;
 mod profile;
 mod regions;
 mod repeats;

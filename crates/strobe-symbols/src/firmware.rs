@@ -3,7 +3,7 @@
 mod chains;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use object::LittleEndian as LE;
 use sha2::{Digest, Sha256};
@@ -23,7 +23,7 @@ use crate::functions::{DataSymbol, DwarfFunction, Function, FunctionId, Function
 use crate::hex;
 use crate::image::{Machine, SectionRange, Segment};
 use crate::interval::{Claim, Piece, find, flatten};
-use crate::lookup::{self, SymbolError, SymbolMatch};
+use crate::lookup::{self, AllNames, SymbolError, SymbolMatch};
 use crate::symtab::{Symbol, SymbolTable};
 use crate::{compressed, kit, notes, segments};
 
@@ -48,6 +48,7 @@ pub struct Firmware {
     pub(crate) exidx: ExceptionIndex,
     functions: Vec<Function>,
     symbols: Vec<Symbol>,
+    all_names: OnceLock<AllNames>,
     data_symbols: Vec<DataSymbol>,
     data_pieces: Vec<Piece<u32>>,
     debug: DebugTables,
@@ -97,6 +98,7 @@ impl Firmware {
             sections: Vec::new(),
             functions: Vec::new(),
             symbols: Vec::new(),
+            all_names: OnceLock::new(),
             data_pieces: Vec::new(),
             data_symbols: Vec::new(),
             debug: DebugTables::default(),
@@ -159,6 +161,7 @@ impl Firmware {
             code,
             functions: functions.list,
             symbols: table.symbols,
+            all_names: OnceLock::new(),
             data_pieces: data_pieces(&data_symbols),
             data_symbols,
             debug,
@@ -283,7 +286,8 @@ impl Firmware {
     /// The same for a name that the firmware may have or not; `None` too where several symbols have
     /// it. Quicker than [`Firmware::symbol`] where there is none, which looks for similar names.
     pub fn symbol_if_any(&self, name: &str) -> Option<SymbolMatch> {
-        lookup::only(name, &self.functions, &self.symbols)
+        let names = self.all_names.get_or_init(|| AllNames::new(&self.functions, &self.symbols));
+        lookup::only(name, names, &self.functions, &self.symbols)
     }
 
     /// The error of a name that somebody gave, with where its code is if it was inlined everywhere.

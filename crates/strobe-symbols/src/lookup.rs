@@ -94,9 +94,44 @@ pub(crate) fn symbol(
     }
 }
 
+/// All names of an image in one text. A search in it shows quickly that no symbol can match a name,
+/// which is the usual answer for names that only some firmware has.
+#[derive(Debug, Clone)]
+pub(crate) struct AllNames(Vec<u8>);
+
+impl AllNames {
+    pub(crate) fn new(functions: &[Function], others: &[Symbol]) -> Self {
+        let mut text = Vec::new();
+        let mut push = |name: &str| {
+            text.extend_from_slice(name.as_bytes());
+            text.push(0);
+        };
+        for function in functions {
+            push(&function.name);
+            function.linkage_names().filter(|name| *name != function.name).for_each(&mut push);
+        }
+        others.iter().for_each(|symbol| push(&symbol.name));
+        AllNames(text)
+    }
+
+    /// Whether any symbol may match a name.
+    fn may_match(&self, name: &str) -> bool {
+        let last = last_component(name);
+        !is_identifier(last) || memchr::memmem::find(&self.0, last.as_bytes()).is_some()
+    }
+}
+
 /// The same for names that a firmware may have or not: `None` where there is none, or more than
 /// one. No similar names are looked for, which takes longer than all else.
-pub(crate) fn only(name: &str, functions: &[Function], others: &[Symbol]) -> Option<SymbolMatch> {
+pub(crate) fn only(
+    name: &str,
+    names: &AllNames,
+    functions: &[Function],
+    others: &[Symbol],
+) -> Option<SymbolMatch> {
+    if !names.may_match(name) {
+        return None;
+    }
     let mut found = matches(name, functions, others);
     let (_, only) = found.pop_first()?;
     found.is_empty().then_some(only)
@@ -140,11 +175,18 @@ fn matches(name: &str, functions: &[Function], others: &[Symbol]) -> BTreeMap<u3
 /// Whether a function's names may end in the last component of `name` once they are demangled,
 /// which takes longer: encoded names hold identifiers as they are.
 fn may_end_in(function: &Function, name: &str) -> bool {
-    let last = name.rsplit("::").next().unwrap_or(name);
-    let is_identifier = last.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
-    !is_identifier
+    let last = last_component(name);
+    !is_identifier(last)
         || function.name.contains(last)
         || function.linkage_names().any(|linkage| linkage.contains(last))
+}
+
+fn last_component(name: &str) -> &str {
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+fn is_identifier(name: &str) -> bool {
+    name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
 }
 
 fn function_match(index: usize, function: &Function) -> SymbolMatch {

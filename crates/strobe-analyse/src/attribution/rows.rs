@@ -1,7 +1,8 @@
 //! The flat views: the values of a profile by function, source line, address, file or label.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use foldhash::HashMap;
 use strobe_model::measurement::{Address, Kind, Profile, Samples};
 
 use super::tree::{Place, tree};
@@ -89,13 +90,12 @@ pub fn rows(profile: &Profile, measure: &str, by: &By) -> Option<Flat> {
     let (samples, at_chain) = base(profile, measure, by)?;
     let columns = Columns::of(profile, measure, samples)?;
     let mut sums: BTreeMap<Spot, Sums> = BTreeMap::new();
-    let mut total = columns.zero();
     for i in 0..samples.len() {
         let location = if at_chain { innermost(profile, samples.at[i]) } else { samples.at[i] };
         let spot = spot(profile, location, samples.label(i), by);
         columns.add(i, sums.entry(spot).or_insert_with(|| columns.zero()));
-        columns.add(i, &mut total);
     }
+    let known: Vec<bool> = columns.others.iter().map(Option::is_some).collect();
     let row = |(spot, sums)| Row {
         spot,
         name: names::name(profile, &spot),
@@ -105,15 +105,38 @@ pub fn rows(profile: &Profile, measure: &str, by: &By) -> Option<Flat> {
     };
     let mut rows: Vec<Row> = sums.into_iter().map(row).collect();
     match by {
-        By::Function => called(profile, measure, &mut rows, &mut total),
-        By::Label(_) if !at_chain => labelled(profile, by, &mut rows, &mut total),
+        By::Function => called(profile, measure, &mut rows, &known),
+        By::Label(_) if !at_chain => labelled(profile, by, &mut rows, &known),
         By::Label(_) | By::Line | By::Address | By::File => {}
     }
     let key = |row: &Row| (row.sums.busy().value, row.sums.all.value);
     rows.sort_by(|a, b| key(b).cmp(&key(a)).then_with(|| a.name.cmp(&b.name)));
     names::set_apart(profile, &mut rows);
+    let total = total(profile, measure, by)?;
     let kind = profile.measure(measure).map(|measure| &measure.kind);
     Some(Flat { rows, total, sampled: matches!(kind, Some(Kind::Sampled { .. })) })
+}
+
+/// All rows of a flat view together, without the work of naming and sorting them.
+pub fn total(profile: &Profile, measure: &str, by: &By) -> Option<Sums> {
+    let (samples, at_chain) = base(profile, measure, by)?;
+    let columns = Columns::of(profile, measure, samples)?;
+    let mut total = columns.zero();
+    (0..samples.len()).for_each(|i| columns.add(i, &mut total));
+    let has_tree = profile.chains.of(measure).is_some();
+    let takes_chains = match by {
+        By::Function => has_tree,
+        By::Label(_) => !at_chain,
+        By::Line | By::Address | By::File => false,
+    };
+    let chains = profile.measures.iter().map(|measure| profile.chains.of(&measure.id));
+    let unknown = columns.others.iter().map(|known| known.is_none() && takes_chains);
+    for (i, (values, is_unknown)) in chains.zip(unknown).enumerate() {
+        for sample in 0..values.filter(|_| is_unknown).map_or(0, |values| values.values.len()) {
+            add_known(&mut total.others[i], values.map(|values| Amount::of(values, sample)));
+        }
+    }
+    Some(total)
 }
 
 /// The samples to group, and whether they are call chains: values by location where there are any,
@@ -175,21 +198,16 @@ fn label_spot(profile: &Profile, label: Option<u32>, keys: &[String]) -> Spot {
 
 /// Inclusive values and what only call chains know, by function. Recursion counts once: only the
 /// outermost node of a function in a chain adds its subtree.
-fn called(profile: &Profile, measure: &str, rows: &mut [Row], total: &mut Sums) {
+fn called(profile: &Profile, measure: &str, rows: &mut [Row], known: &[bool]) {
     let Some(tree) = tree(profile, measure) else { return };
     let at: HashMap<Spot, usize> = rows.iter().enumerate().map(|(i, r)| (r.spot, i)).collect();
-    let known: Vec<bool> = total.others.iter().map(Option::is_some).collect();
     tree.walk(|node, is_outermost| {
         let node = &tree.nodes[node];
-        let add = |others: &mut Vec<Option<Amount>>| {
-            for (i, value) in node.others.iter().enumerate().filter(|(i, _)| !known[*i]) {
-                add_known(&mut others[i], *value);
-            }
-        };
-        add(&mut total.others);
         let Place::Function(function) = node.place else { return };
         let Some(row) = at.get(&Spot::Function(function)).map(|i| &mut rows[*i]) else { return };
-        add(&mut row.sums.others);
+        for (i, value) in node.others.iter().enumerate().filter(|(i, _)| !known[*i]) {
+            add_known(&mut row.sums.others[i], *value);
+        }
         let inclusive = row.inclusive.get_or_insert_default();
         if is_outermost {
             *inclusive += node.all.bounds;
@@ -199,18 +217,15 @@ fn called(profile: &Profile, measure: &str, rows: &mut [Row], total: &mut Sums) 
 }
 
 /// What only call chains know, by label.
-fn labelled(profile: &Profile, by: &By, rows: &mut [Row], total: &mut Sums) {
+fn labelled(profile: &Profile, by: &By, rows: &mut [Row], known: &[bool]) {
     let chains = &profile.chains;
     let at: HashMap<Spot, usize> = rows.iter().enumerate().map(|(i, r)| (r.spot, i)).collect();
-    let known: Vec<bool> = total.others.iter().map(Option::is_some).collect();
     for (m, measure) in profile.measures.iter().enumerate().filter(|(m, _)| !known[*m]) {
         let Some(values) = chains.of(&measure.id) else { continue };
         for i in 0..values.values.len() {
-            let amount = Some(Amount::of(values, i));
-            add_known(&mut total.others[m], amount);
             let spot = spot(profile, None, chains.label(i), by);
             if let Some(row) = at.get(&spot) {
-                add_known(&mut rows[*row].sums.others[m], amount);
+                add_known(&mut rows[*row].sums.others[m], Some(Amount::of(values, i)));
             }
         }
     }

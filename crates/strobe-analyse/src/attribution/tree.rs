@@ -4,8 +4,7 @@
 //! what a function has of it is divided among its nodes in proportion, and the result is marked as
 //! modelled.
 
-use std::collections::{HashMap, HashSet};
-
+use foldhash::{HashMap, HashMapExt};
 use strobe_model::measurement::{Profile, Samples};
 
 use super::{Amount, Columns, Sums, names};
@@ -90,11 +89,11 @@ impl Tree {
     pub(super) fn walk(&self, mut visit: impl FnMut(usize, bool)) {
         let mut children = self.children();
         let mut above: HashMap<Place, u32> = HashMap::new();
-        let mut seen = HashSet::new();
+        let mut is_seen = vec![false; self.nodes.len()];
         let mut stack = children.pop().unwrap_or_default();
         while let Some(&node) = stack.last() {
             let times = above.entry(self.nodes[node].place).or_default();
-            if seen.insert(node) {
+            if !std::mem::replace(&mut is_seen[node], true) {
                 let is_outermost = *times == 0;
                 *times += 1;
                 visit(node, is_outermost);

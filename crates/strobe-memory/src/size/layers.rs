@@ -1,7 +1,8 @@
 //! Layers of a program (kernel, C library, application) by rules: first rule that fits.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
+
+use super::patterns::Patterns;
 
 /// Rules for common kernels, libraries and chips' drivers.
 const BUILT_IN: &str = include_str!("layers.toml");
@@ -51,15 +52,10 @@ struct Rule {
 
 /// Rules, in the order in which they are tried.
 #[derive(Debug)]
-pub struct Layers(Vec<Layer>);
-
-#[derive(Debug)]
-struct Layer {
-    name: String,
-    path: GlobSet,
-    archive: GlobSet,
-    symbol: GlobSet,
-    section: GlobSet,
+pub struct Layers {
+    names: Vec<String>,
+    /// Of paths, archives, symbols and sections.
+    patterns: [Patterns; 4],
 }
 
 /// What is known of bytes.
@@ -74,7 +70,8 @@ pub(super) struct Origin<'a> {
 impl Default for Layers {
     fn default() -> Self {
         // The file is part of the program, and a test reads it.
-        Layers::read(BUILT_IN).unwrap_or(Layers(Vec::new()))
+        let built_in = rules(BUILT_IN).and_then(Layers::of_rules);
+        built_in.unwrap_or_else(|_| Layers { names: Vec::new(), patterns: Default::default() })
     }
 }
 
@@ -84,50 +81,52 @@ impl Layers {
     /// # Errors
     /// When it is not of the form of the built-in rules.
     pub fn parse(text: &str) -> Result<Self, RulesError> {
-        let mut layers = Layers::read(text)?;
-        layers.0.extend(Layers::default().0);
-        Ok(layers)
+        let mut all = rules(text)?;
+        all.extend(rules(BUILT_IN)?);
+        Layers::of_rules(all)
     }
 
-    fn read(text: &str) -> Result<Self, RulesError> {
-        let file: File = toml::from_str(text).map_err(Box::new)?;
-        let patterns =
-            |rule: &Rule| [&rule.path, &rule.archive, &rule.symbol, &rule.section].map(Vec::len);
-        if file.layer.iter().flat_map(patterns).sum::<usize>() > MOST_PATTERNS {
-            return Err(RulesError::TooMany);
-        }
-        let layers: Result<_, _> = file.layer.into_iter().map(layer).collect();
-        layers.map(Layers)
+    fn of_rules(rules: Vec<Rule>) -> Result<Self, RulesError> {
+        let set = |of: fn(&Rule) -> &Vec<String>| {
+            let error = |(rule, error): (usize, _)| RulesError::Pattern {
+                layer: rules[rule].name.clone(),
+                error,
+            };
+            Patterns::new(rules.iter().map(|rule| of(rule).as_slice())).map_err(error)
+        };
+        let patterns = [
+            set(|rule| &rule.path)?,
+            set(|rule| &rule.archive)?,
+            set(|rule| &rule.symbol)?,
+            set(|rule| &rule.section)?,
+        ];
+        Ok(Layers { names: rules.into_iter().map(|rule| rule.name).collect(), patterns })
     }
 
     pub(super) fn of(&self, origin: Origin<'_>) -> &str {
-        let fits = |layer: &&Layer| {
-            let is = |set: &GlobSet, what: Option<&str>| what.is_some_and(|w| set.is_match(w));
-            is(&layer.path, origin.path)
-                || is(&layer.archive, origin.archive)
-                || origin.symbols.iter().any(|symbol| is(&layer.symbol, *symbol))
-                || is(&layer.section, origin.section)
-        };
-        self.0.iter().find(fits).map_or(REST, |layer| &layer.name)
+        let [of_paths, of_archives, of_symbols, of_sections] = &self.patterns;
+        let Origin { path, archive, symbols: [linked, shown], section } = origin;
+        let shown = shown.filter(|shown| linked != Some(shown));
+        let texts = [
+            (of_paths, path),
+            (of_archives, archive),
+            (of_symbols, linked),
+            (of_symbols, shown),
+            (of_sections, section),
+        ];
+        let rules = texts.into_iter().filter_map(|(patterns, text)| patterns.first_rule(text?));
+        rules.min().map_or(REST, |rule| &self.names[rule])
     }
 }
 
-fn layer(rule: Rule) -> Result<Layer, RulesError> {
-    let set = |patterns: &[String]| -> Result<GlobSet, globset::Error> {
-        let mut set = GlobSetBuilder::new();
-        for pattern in patterns {
-            set.add(GlobBuilder::new(pattern).build()?);
-        }
-        set.build()
-    };
-    let all = || -> Result<[GlobSet; 4], globset::Error> {
-        Ok([set(&rule.path)?, set(&rule.archive)?, set(&rule.symbol)?, set(&rule.section)?])
-    };
-    match all() {
-        Ok([path, archive, symbol, section]) => {
-            Ok(Layer { name: rule.name, path, archive, symbol, section })
-        }
-        Err(error) => Err(RulesError::Pattern { layer: rule.name, error }),
+/// The rules of a text.
+fn rules(text: &str) -> Result<Vec<Rule>, RulesError> {
+    let file: File = toml::from_str(text).map_err(Box::new)?;
+    let patterns =
+        |rule: &Rule| [&rule.path, &rule.archive, &rule.symbol, &rule.section].map(Vec::len);
+    match file.layer.iter().flat_map(patterns).sum::<usize>() > MOST_PATTERNS {
+        true => Err(RulesError::TooMany),
+        false => Ok(file.layer),
     }
 }
 

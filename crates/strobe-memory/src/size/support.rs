@@ -5,11 +5,11 @@
 //! functions outside of libraries that lead to it; where formats decide, those whose format string
 //! has such a conversion.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 
 use super::graph::Graph;
 use super::items::Bytes;
+use super::patterns::Patterns;
 use crate::references::{Edge, How, Id};
 
 /// The families, as data.
@@ -89,12 +89,13 @@ impl Needed {
 pub(super) fn families(graph: &Graph<'_>) -> Vec<Family> {
     // The file is part of the program, and a test reads it.
     let rules = toml::from_str::<File>(BUILT_IN).map_or_else(|_| Vec::new(), |file| file.family);
-    let sets: Vec<GlobSet> = rules.iter().map(|rule| set(&rule.symbol)).collect();
+    let patterns = patterns(&rules);
     let mut members: Vec<Vec<Id>> = vec![Vec::new(); rules.len()];
     for node in 0..graph.references.nodes.len() {
         let Some((linked, shown)) = graph.names(node) else { continue };
-        let fits = |set: &GlobSet| set.is_match(linked) || set.is_match(shown);
-        if let Some(family) = sets.iter().position(fits) {
+        let linked = Some(linked).filter(|linked| *linked != shown);
+        let families = [linked, Some(shown)].into_iter().flatten();
+        if let Some(family) = families.filter_map(|name| patterns.first_rule(name)).min() {
             members[family].push(node);
         }
     }
@@ -109,11 +110,8 @@ pub(super) fn families(graph: &Graph<'_>) -> Vec<Family> {
     families
 }
 
-fn set(patterns: &[String]) -> GlobSet {
-    let mut set = GlobSetBuilder::new();
-    let globs = patterns.iter().filter_map(|pattern| GlobBuilder::new(pattern).build().ok());
-    globs.for_each(|glob| _ = set.add(glob));
-    set.build().unwrap_or_default()
+fn patterns(rules: &[Rule]) -> Patterns {
+    Patterns::new(rules.iter().map(|rule| rule.symbol.as_slice())).unwrap_or_default()
 }
 
 /// The members of the families with these names.
@@ -241,13 +239,9 @@ mod tests {
     #[test]
     fn the_rules_are_rules() {
         let file: File = toml::from_str(BUILT_IN).unwrap();
-        let patterns = file.family.iter().flat_map(|rule| &rule.symbol);
-        assert!(patterns.clone().count() > 100);
-        patterns.for_each(|pattern| _ = GlobBuilder::new(pattern).build().unwrap());
-        let first = |name: &str| {
-            let mut rules = file.family.iter();
-            rules.find(|rule| set(&rule.symbol).is_match(name)).map(|rule| rule.id.as_str())
-        };
+        assert!(file.family.iter().flat_map(|rule| &rule.symbol).count() > 100);
+        let all = Patterns::new(file.family.iter().map(|rule| rule.symbol.as_slice())).unwrap();
+        let first = |name: &str| all.first_rule(name).map(|rule| file.family[rule].id.as_str());
         assert_eq!(first("_printf_float"), Some("float-formatting"));
         assert_eq!(first("__aeabi_dmul"), Some("soft-double"));
         assert_eq!(first("__aeabi_fmul"), Some("soft-float"));

@@ -201,6 +201,20 @@ impl Timeline {
         own.or_else(|| track().map(|track| &track.name)).map_or("", String::as_str)
     }
 
+    /// The values of each track with their moments, in the order of time; those of one moment stay
+    /// in their order.
+    pub fn values_by_track(&self) -> Vec<Vec<(i64, i64)>> {
+        let mut by_track = vec![Vec::new(); self.tracks.len()];
+        let Counters { track, at, value } = &self.counters;
+        for (track, value) in track.iter().zip(at.iter().copied().zip(value.iter().copied())) {
+            if let Some(values) = by_track.get_mut(*track as usize) {
+                values.push(value);
+            }
+        }
+        by_track.iter_mut().for_each(|values| values.sort_by_key(|(at, _)| *at));
+        by_track
+    }
+
     pub(super) fn check(&self) -> Result<(), String> {
         use super::profile::{inside, lengths};
         let (tracks, names) = (self.tracks.len(), self.names.len());

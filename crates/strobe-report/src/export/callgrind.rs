@@ -137,7 +137,7 @@ fn leaf(chains: &Chains, sample: &Sample) -> Option<u32> {
     match sample.at {
         At::Nowhere => None,
         At::Location(location) => Some(location),
-        At::Stack(stack) => chains.locations(stack).first().copied(),
+        At::Stack(stack) => chains.location(stack),
     }
 }
 

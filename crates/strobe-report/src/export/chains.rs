@@ -160,12 +160,12 @@ impl<'a> Chains<'a> {
         self.samples.iter().map(|sample| i128::from(sample.values[measure])).sum()
     }
 
-    /// Labels that samples have, in their order, and at the end that they have none.
-    pub fn labels(&self) -> Vec<Option<u32>> {
-        let mut labels: Vec<Option<u32>> = self.samples.iter().map(|sample| sample.label).collect();
-        labels.sort_by_key(|label| label.unwrap_or(u32::MAX));
-        labels.dedup();
-        labels
+    /// The samples of each label, in the order of the labels; those without one are last.
+    pub fn by_label(&self) -> Vec<(Option<u32>, Vec<&Sample>)> {
+        let mut samples: Vec<&Sample> = self.samples.iter().collect();
+        samples.sort_by_key(|sample| sample.label.unwrap_or(u32::MAX));
+        let groups = samples.chunk_by(|a, b| a.label == b.label);
+        groups.map(|group| (group[0].label, group.to_vec())).collect()
     }
 
     /// The frames of a sample, the outermost first, below its label if that is wanted.
@@ -194,9 +194,13 @@ impl<'a> Chains<'a> {
         let parent = |stack: &u32| {
             stacks.parent.get(*stack as usize).copied().flatten().filter(|parent| parent < stack)
         };
-        std::iter::successors(Some(stack), parent)
-            .filter_map(|stack| stacks.location.get(stack as usize).copied())
-            .collect()
+        let chain = std::iter::successors(Some(stack), parent);
+        chain.filter_map(|stack| self.location(stack)).collect()
+    }
+
+    /// The innermost location of a call chain.
+    pub fn location(&self, stack: u32) -> Option<u32> {
+        self.profile.stacks.location.get(stack as usize).copied()
     }
 
     /// The frames at a location, the outermost first.

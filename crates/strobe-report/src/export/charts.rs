@@ -4,6 +4,8 @@
 //! What is drawn follows from what a section is: a table whose first column grows and whose figures
 //! have intervals is a curve, distributions of one kind share an axis, as do counters of one name.
 
+use std::collections::HashMap;
+
 use strobe_model::measurement::{Content, Measurement, Section, Unit};
 
 use self::curve::Curve;
@@ -61,17 +63,14 @@ fn grouped<'a, T>(
     all: impl Iterator<Item = T>,
     named: impl Fn(&T) -> (&'a str, &'a Unit),
 ) -> Vec<Group<'a, T>> {
-    let (mut groups, mut units) = (Vec::<Group<'a, T>>::new(), Vec::new());
+    let (mut groups, mut index) = (Vec::<Group<'a, T>>::new(), HashMap::new());
     for one in all {
         let (name, unit) = named(&one);
         let (kind, own) = name.split_once(' ').unwrap_or((name, ""));
-        let same = |(group, of): (&Group<T>, &&Unit)| group.name == kind && *of == unit;
-        match groups.iter().zip(&units).position(same) {
-            Some(at) => groups[at].own.push((own, one)),
-            None => {
-                groups.push(Group { name: kind, own: vec![(own, one)] });
-                units.push(unit);
-            }
+        let at = *index.entry((kind, unit)).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some(group) => group.own.push((own, one)),
+            None => groups.push(Group { name: kind, own: vec![(own, one)] }),
         }
     }
     for group in &mut groups {

@@ -89,28 +89,34 @@ fn chain_rows(chains: &Chains, profile: &Profile, out: &mut dyn Write) -> io::Re
 }
 
 fn rows(table: &Table, out: &mut dyn Write) -> io::Result<()> {
-    let is_inexact =
-        |column: &Column| column.cells.iter().any(|cell| matches!(cell, Cell::Figure { .. }));
-    let mut heads = Vec::new();
-    for column in &table.columns {
-        heads.push(heading(&column.id, column.unit.as_ref()));
-        if is_inexact(column) {
-            heads.extend(["trust", "low", "high"].map(|of| format!("{} {of}", column.id)));
+    let columns: Vec<(&Column, bool)> =
+        table.columns.iter().map(|column| (column, is_inexact(column))).collect();
+    let mut cells = Vec::new();
+    for (column, is_inexact) in &columns {
+        cells.push(heading(&column.id, column.unit.as_ref()));
+        if *is_inexact {
+            cells.extend(["trust", "low", "high"].map(|of| format!("{} {of}", column.id)));
         }
     }
-    line(&heads, out)?;
+    line(&cells, out)?;
     for row in 0..table.len() {
-        let mut cells = Vec::new();
-        for column in &table.columns {
+        cells.clear();
+        for (column, is_inexact) in &columns {
             let cell = column.cells.get(row).unwrap_or(&Cell::Empty);
             cells.push(value(cell));
-            if is_inexact(column) {
+            if *is_inexact {
                 cells.extend(trust(cell));
             }
         }
         line(&cells, out)?;
     }
     Ok(())
+}
+
+/// Whether any figure of a column has a trust of its own. Reads the whole column, so callers ask
+/// once and not for each row.
+fn is_inexact(column: &Column) -> bool {
+    column.cells.iter().any(|cell| matches!(cell, Cell::Figure { .. }))
 }
 
 /// `peak (bytes)`; of counts the name alone.

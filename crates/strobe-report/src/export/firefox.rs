@@ -53,18 +53,18 @@ fn profile_file(
     let all: Vec<usize> = (0..chains.measures.len()).collect();
     chains.without_negative(&all, Firefox.about().name)?;
     let mut file = File::new(&measurement.subject.name);
+    let by_label = chains.by_label();
     for (i, measure) in chains.measures.iter().enumerate() {
         let process = format!("{} ({})", measure.title, measure.unit);
         let mut is_main = true;
-        for label in chains.labels() {
-            let of = |s: &&super::chains::Sample| s.label == label && s.values[i] > 0;
-            let mut samples = chains.samples.iter().filter(of).peekable();
+        for (label, of_label) in &by_label {
+            let mut samples = of_label.iter().filter(|sample| sample.values[i] > 0).peekable();
             if samples.peek().is_none() {
                 continue;
             }
             let name = match label {
                 None => measure.title.clone().into(),
-                Some(_) => chains.label(label),
+                Some(_) => chains.label(*label),
             };
             let mut thread = Thread::new(&name, &process, i, file.threads.len(), is_main);
             is_main = false;
@@ -125,11 +125,8 @@ fn timeline_file(measurement: &Measurement, line: &Timeline) -> Result<File, Exp
         file.threads.push(lost);
     }
     file.threads.iter_mut().for_each(Thread::sort_markers);
-    for (i, track) in line.tracks().iter().enumerate() {
+    for (track, values) in line.tracks().iter().zip(line.values_by_track()) {
         if track.kind == TrackKind::Counter {
-            let mut values: Vec<(i64, i64)> =
-                line.values().filter(|v| v.track == i).map(|v| (v.at_ns, v.value)).collect();
-            values.sort_by_key(|(at, _)| *at);
             let unit = track.unit.as_ref().map_or("", |unit| &unit.0);
             file.counters.push(Counter::new(&track.name, unit, &values));
         }

@@ -145,22 +145,20 @@ fn sampled(
             line: frame.line.filter(|_| choice.by_place),
         })
     };
-    let mut parts = Vec::new();
+    let (by_label, mut parts) = (chains.by_label(), Vec::new());
     for (i, measure) in chains.measures.iter().enumerate() {
-        for label in chains.labels() {
+        for (label, of_label) in &by_label {
             let (mut samples, mut weights) = (Vec::new(), Vec::new());
-            let of =
-                |sample: &&super::chains::Sample| sample.label == label && sample.values[i] > 0;
-            for sample in chains.samples.iter().filter(of) {
+            for sample in of_label.iter().filter(|sample| sample.values[i] > 0) {
                 samples.push(chains.frames(sample, false).iter().map(&mut place).collect());
                 weights.push(sample.values[i]);
             }
             if weights.is_empty() {
                 continue;
             }
-            let name = match chains.labels().len() {
+            let name = match by_label.len() {
                 1 if label.is_none() => measure.title.clone(),
-                _ => format!("{}: {}", measure.title, chains.label(label)),
+                _ => format!("{}: {}", measure.title, chains.label(*label)),
             };
             let end_value = weights.iter().map(|weight| i128::from(*weight)).sum();
             let unit = unit(&measure.unit);

@@ -4,7 +4,10 @@ use std::cmp::Reverse;
 
 use strobe_model::measurement::{Measurement, Timeline, Track, Unit};
 
+use self::lanes::Lanes;
 use super::ExportError;
+
+mod lanes;
 
 /// A time line with what its times mean.
 pub(super) struct Timed<'a> {
@@ -95,6 +98,15 @@ impl<'a> Timed<'a> {
         })
     }
 
+    /// The values of each track with their times, in the order of time.
+    pub fn values_by_track(&self) -> impl Iterator<Item = Vec<(i64, i64)>> {
+        let in_ns = |(at, value): (i64, i64)| (self.clock.ns(at), value);
+        self.timeline
+            .values_by_track()
+            .into_iter()
+            .map(move |values| values.into_iter().map(in_ns).collect())
+    }
+
     /// The spans of each track, in lanes in which they lie beside or inside one another, the outer
     /// ones first.
     pub fn lanes(&self) -> Vec<(usize, Vec<Vec<Span<'a>>>)> {
@@ -102,22 +114,9 @@ impl<'a> Timed<'a> {
         all.sort_by_key(|span| (span.track, span.begin_ns, Reverse(span.end_ns)));
         let mut tracks = Vec::new();
         for of_track in all.chunk_by(|a, b| a.track == b.track) {
-            // The lanes with the ends of what is open in them.
-            let mut lanes: Vec<(Vec<Span>, Vec<i64>)> = Vec::new();
-            for span in of_track {
-                let fits = lanes.iter_mut().position(|(_, open)| {
-                    while open.pop_if(|end| *end <= span.begin_ns).is_some() {}
-                    open.last().is_none_or(|end| *end >= span.end_ns)
-                });
-                let lane = fits.unwrap_or_else(|| {
-                    lanes.push(Default::default());
-                    lanes.len() - 1
-                });
-                lanes[lane].0.push(*span);
-                lanes[lane].1.push(span.end_ns);
-            }
-            let lanes = lanes.into_iter().map(|(spans, _)| spans).collect();
-            tracks.push((of_track[0].track, lanes));
+            let mut lanes = Lanes::default();
+            of_track.iter().for_each(|span| lanes.add(*span));
+            tracks.push((of_track[0].track, lanes.spans));
         }
         tracks
     }

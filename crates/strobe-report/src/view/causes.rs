@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use strobe_analyse::attribution::{Amount, By, Flat, Sums, rows};
+use strobe_analyse::attribution::{Amount, By, Sums, total};
 use strobe_model::measurement::{Cell, CellKind, Kind, Measure, Number, Part, Profile, Trust};
 
 use super::figure::{amount_spread, plain, share};
@@ -45,15 +45,15 @@ impl View for Causes<'_> {
     fn write(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {
         let profile = self.profile;
         let Some(measure) = page.selection.measure_of(profile) else { return Ok(()) };
-        let Some(flat) = rows(profile, &measure.id, &By::Function) else { return Ok(()) };
-        let parts = present(profile, measure, &flat.total);
+        let Some(total) = total(profile, &measure.id, &By::Function) else { return Ok(()) };
+        let parts = present(profile, measure, &total);
         if parts.iter().all(|(_, part, _)| part.letter.is_none()) {
             return Ok(());
         }
         heading(&format!("{} by cause", measure.title), page.options, out)?;
         let mut table = Table::new().narrowing().number(measure.title.clone()).number("share");
         table = table.number("bounds").text("").text("").text("");
-        let whole = whole_of(page, measure, flat.total.all);
+        let whole = whole_of(page, measure, total.all);
         let room = page.options.style.width.saturating_sub(REST);
         let room = if room < BAR - 5 { 0 } else { room.min(BAR) };
         for (cause, part, amount) in parts {
@@ -202,11 +202,11 @@ pub(crate) fn strip(profile: &Profile, measure: &Measure, sums: &Sums) -> String
 pub(super) fn legend(
     profile: &Profile,
     measure: &Measure,
-    flat: &Flat,
+    total: &Sums,
     options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let parts = present(profile, measure, &flat.total).into_iter();
+    let parts = present(profile, measure, total).into_iter();
     let parts: Vec<_> = parts.filter(|(_, part, _)| part.meaning.is_some()).collect();
     if parts.is_empty() {
         return Ok(());

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use strobe_analyse::attribution::{Amount, By, rows};
+use strobe_analyse::attribution::{Amount, By, total};
 use strobe_model::Bounds;
 use strobe_model::measurement::{
     CORE_TIMING, Cell, Content, Kind, Loss, Measure, Measurement, Profile, Quantity, Section,
@@ -34,8 +34,8 @@ impl View for Closing {
         for section in sections {
             let Content::Profile(profile) = &section.content else { continue };
             let Some(measure) = page.selection.measure_of(profile) else { continue };
-            if let Some(flat) = rows(profile, &measure.id, &By::Function) {
-                legend(profile, measure, &flat, page.options, out)?;
+            if let Some(total) = total(profile, &measure.id, &By::Function) {
+                legend(profile, measure, &total, page.options, out)?;
             }
         }
         Ok(())
@@ -94,15 +94,15 @@ fn reasons(page: &Page, sections: &[&Section]) -> Reasons {
 /// The parts of the measure that are modelled; the whole where no part is.
 fn of_profile(page: &Page, profile: &Profile, reasons: &mut Reasons) {
     let Some(measure) = page.selection.measure_of(profile) else { return };
-    let Some(flat) = rows(profile, &measure.id, &By::Function) else { return };
-    let parts = present(profile, measure, &flat.total).into_iter();
+    let Some(total) = total(profile, &measure.id, &By::Function) else { return };
+    let parts = present(profile, measure, &total).into_iter();
     let parts = parts.map(|(measure, _, amount)| (measure, amount));
     let mut any = false;
     for (cause, amount) in parts {
         any |= add(cause, stated(page, cause, amount), reasons);
     }
-    if !any && !flat.total.all.is_exact() {
-        add(measure, flat.total.all, reasons);
+    if !any && !total.all.is_exact() {
+        add(measure, total.all, reasons);
     }
 }
 

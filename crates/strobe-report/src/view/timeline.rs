@@ -23,6 +23,9 @@ use picture::Picture;
 /// Gaps listed one by one.
 const MOST_GAPS: usize = 5;
 
+/// Exact parts named and drawn one by one: each takes a look at all that is on the time line.
+const MOST_PARTS: usize = 20;
+
 /// The section.
 pub(super) struct Line<'a> {
     pub(super) section: &'a Section,
@@ -52,7 +55,7 @@ impl View for Line<'_> {
         Picture::new(timeline, timeline.extent, options).write(options, out)?;
         chart::write(timeline, options, out)?;
         // What was asked for is too short a part of a long run to be seen in it.
-        for part in timeline.exact.iter().filter(|part| self.is_short(part)) {
+        for part in timeline.exact.iter().filter(|part| self.is_short(part)).take(MOST_PARTS) {
             let text = format!("from {} to {}:", at(part.from), at(part.to));
             writeln!(out)?;
             item("", &text, Paint::Plain, options, out)?;
@@ -87,8 +90,11 @@ impl Line<'_> {
             return Some("values may be missing anywhere".to_owned());
         }
         let at = |time: i64| time_text(time, unit);
-        let parts = exact.iter().map(|part| format!("from {} to {}", at(part.from), at(part.to)));
-        let parts: Vec<String> = parts.collect();
+        let named = exact.iter().take(MOST_PARTS);
+        let named = named.map(|part| format!("from {} to {}", at(part.from), at(part.to)));
+        let more = exact.len().saturating_sub(MOST_PARTS);
+        let more = (more > 0).then(|| format!("in {}", counted(more as u64, "further part")));
+        let parts: Vec<String> = named.chain(more).collect();
         let parts = if parts.is_empty() {
             "spans are not kept one by one".to_owned()
         } else {
@@ -137,19 +143,13 @@ impl Line<'_> {
 
     /// Of each counter, how many values there are, and the first, least, greatest and last.
     fn counters(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {
-        let counters = &self.timeline.counters;
-        if counters.track.is_empty() {
+        if self.timeline.counters.track.is_empty() {
             return Ok(());
         }
         writeln!(out)?;
         let mut table = Table::new().narrowing().number("values").number("first").number("min");
         table = table.number("max").number("last").text("unit").text("counter");
-        for (i, track) in (0u32..).zip(&self.timeline.tracks) {
-            let mine = counters.track.iter().zip(counters.at.iter().zip(&counters.value));
-            let mut mine: Vec<(i64, i64)> =
-                mine.filter(|(t, _)| **t == i).map(|(_, (at, value))| (*at, *value)).collect();
-            // Values of one moment stay in their order.
-            mine.sort_by_key(|(at, _)| *at);
+        for (track, mine) in self.timeline.tracks.iter().zip(self.timeline.values_by_track()) {
             let (Some(first), Some(last)) = (mine.first(), mine.last()) else { continue };
             let (least, most) =
                 mine.iter().fold((first.1, first.1), |(least, most), (_, value)| {

@@ -33,10 +33,14 @@ impl Drawing {
             let track = &line.tracks[*track];
             (track.name.as_str(), track.unit.as_ref().unwrap_or(&Unit::COUNT))
         };
+        let mut values = line.values_by_track();
         for group in grouped(counters, named) {
             let unit = named(&group.own[0].1).1;
-            let of = |(name, track)| Track { name, points: points(line, track) };
-            let tracks: Vec<Track> = group.own.into_iter().map(of).collect();
+            let mut of = |(name, track): (_, usize)| Track {
+                name,
+                points: points(&std::mem::take(&mut values[track])),
+            };
+            let tracks: Vec<Track> = group.own.into_iter().map(&mut of).collect();
             if tracks.iter().all(|track| track.points.is_empty()) {
                 continue;
             }
@@ -79,15 +83,10 @@ impl Drawing {
     }
 }
 
-/// The values of a track in the order of their times; of many, the largest of each step.
-fn points(line: &Timeline, track: usize) -> Vec<(i64, i64)> {
-    let counters = &line.counters;
-    let all = counters.track.iter().zip(counters.at.iter().zip(&counters.value));
-    let own = all.filter(|(of, _)| **of as usize == track);
-    let mut points: Vec<(i64, i64)> = own.map(|(_, (at, value))| (*at, *value)).collect();
-    points.sort_by_key(|point| point.0);
-    let step = points.len().div_ceil(POINTS).max(1);
-    points.chunks(step).filter_map(|chunk| chunk.iter().copied().max_by_key(|p| p.1)).collect()
+/// The values of a track; of many, the largest of each step.
+fn points(values: &[(i64, i64)]) -> Vec<(i64, i64)> {
+    let step = values.len().div_ceil(POINTS).max(1);
+    values.chunks(step).filter_map(|chunk| chunk.iter().copied().max_by_key(|p| p.1)).collect()
 }
 
 /// Parts without a gap: where nothing was seen for long, no line claims that something was.

@@ -112,13 +112,12 @@ impl<'a> Picture<'a> {
 
     /// What only the summary knows: stretches no part of which is exact.
     fn summaries(&mut self) {
-        let timeline = self.timeline;
         let Some(level) = self.level() else { return };
+        let exact = Parts::new(&self.timeline.exact);
         for track in &level.tracks {
             for (stretch, time) in track.stretch.iter().zip(&track.time) {
                 let Some((from, to)) = stretch_extent(level, *stretch) else { continue };
-                let is_exact = |part: &Extent| part.from < to && part.to > from;
-                if !timeline.exact.iter().any(is_exact) {
+                if !exact.overlap(from, to) {
                     self.fill(track.track as usize, from, to, *time);
                 }
             }
@@ -217,6 +216,28 @@ impl Row {
             2 => '+',
             _ => '#',
         }
+    }
+}
+
+/// Parts of a time line in the order of their beginnings, each with the last end up to it.
+struct Parts(Vec<Extent>);
+
+impl Parts {
+    fn new(parts: &[Extent]) -> Self {
+        let mut parts = parts.to_vec();
+        parts.sort_by_key(|part| part.from);
+        let mut last = i64::MIN;
+        for part in &mut parts {
+            last = last.max(part.to);
+            part.to = last;
+        }
+        Parts(parts)
+    }
+
+    /// Whether any of them has something between two moments.
+    fn overlap(&self, from: i64, to: i64) -> bool {
+        let before = self.0.partition_point(|part| part.from < to);
+        self.0[..before].last().is_some_and(|part| part.to > from)
     }
 }
 
