@@ -18,7 +18,7 @@ use strobe_model::{
 
 use crate::capture::Capture;
 
-pub use measurement::measurement;
+pub use measurement::{Listing, measurement};
 
 /// What a decoder found, before it becomes a report.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -7,6 +7,7 @@
 
 mod build;
 mod csv;
+mod edges;
 mod error;
 mod level;
 pub(crate) mod measured;
@@ -19,6 +20,7 @@ mod vcd;
 
 use std::io::{BufRead, Seek};
 
+pub use edges::{Edges, EdgesIter};
 pub use error::{Error, Place};
 pub use level::{Edge, Level};
 pub use sigrok::{read as read_sigrok, write as write_sigrok};
@@ -33,7 +35,7 @@ pub use self::csv::read as read_csv;
 /// What a reader may take, and the settings that the file does not state.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Edges of all channels together; each takes 8 bytes of memory.
+    /// Edges of all channels together; each takes one to three bytes of memory as a rule.
     pub max_edges: usize,
     /// Bytes of unpacked samples in a sigrok session. They are not kept, but take time.
     pub max_sample_bytes: u64,
@@ -125,7 +127,7 @@ pub struct Channel {
     /// Its level at the beginning.
     pub initial: Level,
     /// By time, each a change of level.
-    pub edges: Vec<Edge>,
+    pub edges: Edges,
 }
 
 impl Capture {
@@ -240,7 +242,7 @@ mod tests {
         let channel = |name: &&str| Channel {
             name: (*name).to_owned(),
             initial: Level::Low,
-            edges: Vec::new(),
+            edges: Edges::default(),
         };
         Capture {
             tick: Tick::from_hz(24_000_000).unwrap(),

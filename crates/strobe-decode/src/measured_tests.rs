@@ -115,7 +115,7 @@ fn pins_of_a_simulated_board() {
 #[test]
 fn a_serial_line() {
     let report = buses::uart();
-    let measurement = crate::bus::measurement(&report);
+    let measurement = crate::bus::measurement(&report, crate::bus::Listing::EachWord);
     let figures = checked(&measurement, 7000);
     let summary = &report.lanes[0].summary;
     has(
@@ -162,7 +162,7 @@ fn a_bus_with_transfers() {
     });
     let unit = "pixel".to_owned();
     report.unit = Some(strobe_model::BusUnit { name: unit, words: 2, count: 1, per_second: None });
-    let measurement = crate::bus::measurement(&report);
+    let measurement = crate::bus::measurement(&report, crate::bus::Listing::EachWord);
     let figures = checked(&measurement, 7000);
     has(
         &figures,

@@ -1,17 +1,20 @@
 //! Widths, periods and times between edges, out of a capture.
 
 mod measurement;
+mod pulses;
 
 use strobe_model::{
-    Bounds, CaptureSummary, Distribution, Jitter, PinInterval, PinLevel, PinStatistics,
-    SimulatedCapture,
+    Bounds, CaptureSummary, Distribution, Jitter, PinInterval, PinStatistics, SimulatedCapture,
+    ValueCounts,
 };
 
 pub use strobe_model::spelling::Edges;
 
-use crate::capture::{Capture, Channel, Level};
+use crate::capture::{Capture, Channel, Level, Simulated};
 
 pub use measurement::measurement;
+
+use pulses::{Counts, Lists, Period, Walk, Widths, ppm};
 
 /// What the reports show of a capture.
 pub fn summary(capture: &Capture, file: String, format: &str) -> CaptureSummary {
@@ -42,171 +45,113 @@ pub fn summary(capture: &Capture, file: String, format: &str) -> CaptureSummary 
 /// # Panics
 /// When there is no such channel.
 pub fn statistics(capture: &Capture, channel: usize, histogram: Option<u64>) -> PinStatistics {
-    let (index, channel) = (channel, &capture.channels[channel]);
-    let walk = Walk::along(channel, capture.end, |from, to| to - from);
-    let bound = |of: fn((u64, u64)) -> u64| {
-        let simulated = capture.simulated.as_ref()?;
-        let width = |from, to| of(simulated.between((index, from), (index, to)));
-        Some(Walk::along(channel, capture.end, width))
-    };
-    let bounds = bound(|b| b.0).zip(bound(|b| b.1));
-    let distribution = |of: fn(&Walk) -> Vec<u64>| {
-        let ps = |walk: &Walk| of(walk).into_iter().map(|t| capture.ps(t)).collect::<Vec<_>>();
-        let bounds = bounds.as_ref().map(|(low, high)| (ps(low), ps(high)));
-        distribution(ps(&walk), bounds, histogram)
-    };
-    let period = distribution(|walk| walk.periods.iter().map(|p| p.0).collect());
-    let jitter = cycle_to_cycle(capture, &walk, bounds.as_ref(), histogram).and_then(|cycle| {
-        let period = period.as_ref()?;
-        Some(Jitter { period_ps: period.deviation, cycle_to_cycle_ps: cycle })
-    });
-    PinStatistics {
-        pin: channel.name.clone(),
-        initial: level(channel.initial),
-        rising: walk.rising,
-        falling: walk.falling,
-        unknown: walk.unknown,
-        high_total_ps: capture.ps(walk.high_total),
-        low_total_ps: capture.ps(walk.low_total),
-        duty_ppm: duty(&walk, bounds.as_ref()),
-        high_ps: distribution(|walk| walk.high.clone()),
-        low_ps: distribution(|walk| walk.low.clone()),
-        period_ps: period,
-        jitter,
+    match &capture.simulated {
+        None => counted(capture, &capture.channels[channel], histogram),
+        Some(simulated) => bounded(capture, simulated, channel, histogram),
     }
 }
 
-/// Values with what they are at least and at most, if that is known.
+/// Of a recorded channel: its widths are counted, so that memory grows with the different ones
+/// only.
+fn counted(capture: &Capture, channel: &Channel, histogram: Option<u64>) -> PinStatistics {
+    let mut counts = Counts::default();
+    let walk = Walk::along(channel, capture.end, &mut counts);
+    let distribution = |values: &ValueCounts| {
+        Distribution::of_counts(values, |ticks| capture.ps(ticks), histogram)
+    };
+    let period = distribution(&counts.periods);
+    PinStatistics {
+        duty_ppm: Distribution::of_counts(&counts.duties, |ppm| ppm, None),
+        high_ps: distribution(&counts.high),
+        low_ps: distribution(&counts.low),
+        jitter: jitter(period.as_ref(), distribution(&counts.cycle_to_cycle)),
+        period_ps: period,
+        ..walk.totals(capture, channel)
+    }
+}
+
+/// Of a simulated channel, whose widths have bounds.
+fn bounded(
+    capture: &Capture,
+    simulated: &Simulated,
+    index: usize,
+    histogram: Option<u64>,
+) -> PinStatistics {
+    let channel = &capture.channels[index];
+    let along = |width: &dyn Fn(u64, u64) -> u64| {
+        let mut widths = Widths { width, lists: Lists::default() };
+        let walk = Walk::along(channel, capture.end, &mut widths);
+        (walk, widths.lists)
+    };
+    let between = |from, to| simulated.between((index, from), (index, to));
+    let (walk, likely) = along(&|from, to| to - from);
+    let (low, high) =
+        (along(&|from, to| between(from, to).0), along(&|from, to| between(from, to).1));
+    let lists = [&likely, &low.1, &high.1];
+    let distribution = |of: fn(&Lists) -> Vec<u64>| {
+        let ps = |list: &Lists| of(list).into_iter().map(|t| capture.ps(t)).collect::<Vec<_>>();
+        distribution(lists.map(ps), histogram)
+    };
+    let period = distribution(|list| list.periods.iter().map(|p| p.0).collect());
+    PinStatistics {
+        duty_ppm: duty(lists),
+        high_ps: distribution(|list| list.high.clone()),
+        low_ps: distribution(|list| list.low.clone()),
+        jitter: jitter(period.as_ref(), cycle_to_cycle(capture, lists, histogram)),
+        period_ps: period,
+        ..walk.totals(capture, channel)
+    }
+}
+
+fn jitter(period: Option<&Distribution>, cycle_to_cycle: Option<Distribution>) -> Option<Jitter> {
+    Some(Jitter { period_ps: period?.deviation, cycle_to_cycle_ps: cycle_to_cycle? })
+}
+
+/// Values with the least and the most that each may be.
 fn distribution(
-    values: Vec<u64>,
-    bounds: Option<(Vec<u64>, Vec<u64>)>,
+    [values, low, high]: [Vec<u64>; 3],
     histogram: Option<u64>,
 ) -> Option<Distribution> {
-    let Some((low, high)) = bounds else {
-        return match histogram {
-            Some(step) => Distribution::with_histogram(values, step),
-            None => Distribution::of(values),
-        };
-    };
     let bounds: Vec<_> = low.into_iter().zip(high).collect();
-    let distribution = distribution(values.clone(), None, histogram)?;
-    Some(distribution.bounded(&values, &bounds))
+    let distribution = match histogram {
+        Some(step) => Distribution::with_histogram(values.clone(), step),
+        None => Distribution::of(values.clone()),
+    };
+    Some(distribution?.bounded(&values, &bounds))
 }
 
 /// By how much each period differs from the one before.
 fn cycle_to_cycle(
     capture: &Capture,
-    walk: &Walk,
-    bounds: Option<&(Walk, Walk)>,
+    [likely, low, high]: [&Lists; 3],
     histogram: Option<u64>,
 ) -> Option<Distribution> {
     let apart = |periods: &[Period]| capture.ps(periods[0].0.abs_diff(periods[1].0));
-    let values = walk.periods.windows(2).map(apart).collect();
-    let bounds = bounds.map(|(low, high)| {
-        let pairs = || low.periods.windows(2).zip(high.periods.windows(2));
-        // Two periods between bounds are apart by no less than the gap between the bounds, and no
-        // more than their ends.
-        let least = pairs().map(|(low, high)| {
-            let gaps = [low[0].0.saturating_sub(high[1].0), low[1].0.saturating_sub(high[0].0)];
-            capture.ps(gaps[0].max(gaps[1]))
-        });
-        let most = pairs().map(|(low, high)| {
-            let ends = [high[0].0.saturating_sub(low[1].0), high[1].0.saturating_sub(low[0].0)];
-            capture.ps(ends[0].max(ends[1]))
-        });
-        (least.collect(), most.collect())
+    let values = likely.periods.windows(2).map(apart).collect();
+    let pairs = || low.periods.windows(2).zip(high.periods.windows(2));
+    // Two periods between bounds are apart by no less than the gap between the bounds, and no more
+    // than their ends.
+    let least = pairs().map(|(low, high)| {
+        let gaps = [low[0].0.saturating_sub(high[1].0), low[1].0.saturating_sub(high[0].0)];
+        capture.ps(gaps[0].max(gaps[1]))
     });
-    distribution(values, bounds, histogram)
+    let most = pairs().map(|(low, high)| {
+        let ends = [high[0].0.saturating_sub(low[1].0), high[1].0.saturating_sub(low[0].0)];
+        capture.ps(ends[0].max(ends[1]))
+    });
+    distribution([values, least.collect(), most.collect()], histogram)
 }
 
 /// The high part of each period, in millionths.
-fn duty(walk: &Walk, bounds: Option<&(Walk, Walk)>) -> Option<Distribution> {
-    let ppm = |high: u64, low: u64| {
-        let ppm = u128::from(high) * 1_000_000 / (u128::from(high) + u128::from(low)).max(1);
-        u64::try_from(ppm).unwrap_or(u64::MAX)
-    };
-    // In a bound these are no longer together a period: what one has less, the other may have more.
+fn duty([likely, low, high]: [&Lists; 3]) -> Option<Distribution> {
     let parts =
-        |walk: &Walk| walk.periods.iter().filter_map(|(_, parts)| *parts).collect::<Vec<_>>();
-    let bounds = bounds.map(|(low, high)| {
-        let pairs = parts(low).into_iter().zip(parts(high));
-        pairs.map(|(least, most)| (ppm(least.0, most.1), ppm(most.0, least.1))).unzip()
-    });
-    distribution(parts(walk).into_iter().map(|(h, l)| ppm(h, l)).collect(), bounds, None)
-}
-
-fn level(level: Level) -> PinLevel {
-    match level {
-        Level::Low => PinLevel::Low,
-        Level::High => PinLevel::High,
-        Level::Unknown => PinLevel::Unknown,
-    }
-}
-
-/// From one rise to the next, with its high and its low part.
-type Period = (u64, Option<(u64, u64)>);
-
-/// A walk along a channel, in ticks.
-#[derive(Default)]
-struct Walk {
-    rising: u64,
-    falling: u64,
-    unknown: u64,
-    high_total: u64,
-    low_total: u64,
-    high: Vec<u64>,
-    low: Vec<u64>,
-    periods: Vec<Period>,
-    last_rise: Option<u64>,
-    last_fall: Option<u64>,
-}
-
-impl Walk {
-    /// Along a channel up to `end`, where `width` is the time from one tick to a later one.
-    fn along(channel: &Channel, end: u64, width: impl Fn(u64, u64) -> u64) -> Walk {
-        let mut walk = Walk::default();
-        let mut before = (0, channel.initial);
-        for edge in &channel.edges {
-            let at = edge.at();
-            walk.stretch(before, at);
-            walk.edge(before.1, at, edge.level(), &width);
-            before = (at, edge.level());
-        }
-        walk.stretch(before, end);
-        walk
-    }
-
-    fn stretch(&mut self, (from, level): (u64, Level), to: u64) {
-        match level {
-            Level::High => self.high_total += to.saturating_sub(from),
-            Level::Low => self.low_total += to.saturating_sub(from),
-            Level::Unknown => {}
-        }
-    }
-
-    fn edge(&mut self, before: Level, at: u64, level: Level, width: impl Fn(u64, u64) -> u64) {
-        match (before, level) {
-            (Level::Low, Level::High) => {
-                self.rising += 1;
-                self.low.extend(self.last_fall.map(|fall| width(fall, at)));
-                if let Some(rise) = self.last_rise {
-                    let parts = self.last_fall.map(|fall| (width(rise, fall), width(fall, at)));
-                    self.periods.push((width(rise, at), parts));
-                }
-                (self.last_rise, self.last_fall) = (Some(at), None);
-            }
-            (Level::High, Level::Low) => {
-                self.falling += 1;
-                self.high.extend(self.last_rise.map(|rise| width(rise, at)));
-                self.last_fall = Some(at);
-            }
-            (_, Level::Unknown) => {
-                self.unknown += 1;
-                (self.last_rise, self.last_fall) = (None, None);
-            }
-            _ => {}
-        }
-    }
+        |list: &Lists| list.periods.iter().filter_map(|(_, parts)| *parts).collect::<Vec<_>>();
+    // In a bound these are no longer together a period: what one has less, the other may have more.
+    let pairs = parts(low).into_iter().zip(parts(high));
+    let (least, most) =
+        pairs.map(|(least, most)| (ppm(least.0, most.1), ppm(most.0, least.1))).unzip();
+    let values = parts(likely).into_iter().map(|(high, low)| ppm(high, low)).collect();
+    distribution([values, least, most], None)
 }
 
 /// Whether a change of level is one of the edges.
@@ -261,8 +206,8 @@ pub fn interval(
 ) -> PinInterval {
     let mut ends = to.times(capture).peekable();
     let mut starts = from.times(capture).peekable();
-    let (mut times, mut unanswered) = (Vec::new(), 0);
-    let (mut least, mut most) = (Vec::new(), Vec::new());
+    let mut unanswered = 0;
+    let (mut times, mut bounds) = (ValueCounts::default(), [const { Vec::new() }; 3]);
     let same = from.channel == to.channel;
     while let Some(start) = starts.next() {
         while ends.next_if(|end| *end < start || same && *end == start).is_some() {}
@@ -270,17 +215,20 @@ pub fn interval(
         let in_time =
             |end: &u64| starts.peek().is_none_or(|next| end < next || same && end == next);
         match ends.peek().copied().filter(in_time) {
-            Some(end) => {
+            Some(end) if capture.simulated.is_some() => {
                 let (low, high) = capture.between((from.channel, start), (to.channel, end));
-                times.push(capture.ps(end - start));
-                least.push(capture.ps(low));
-                most.push(capture.ps(high));
+                for (list, ticks) in bounds.iter_mut().zip([end - start, low, high]) {
+                    list.push(capture.ps(ticks));
+                }
             }
+            Some(end) => times.add(end - start),
             None => unanswered += 1,
         }
     }
-    let bounds = capture.simulated.is_some().then_some((least, most));
-    let times_ps = distribution(times, bounds, histogram);
+    let times_ps = match capture.simulated {
+        None => Distribution::of_counts(&times, |ticks| capture.ps(ticks), histogram),
+        Some(_) => distribution(bounds, histogram),
+    };
     PinInterval { from: from.name(capture), to: to.name(capture), times_ps, unanswered }
 }
 

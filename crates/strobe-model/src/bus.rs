@@ -280,7 +280,7 @@ impl LaneSummary {
             busy_ps: busy,
             words_per_second: (span > 0).then(|| n * 1e12 / span as f64),
             utilisation_ppm: millionths(busy, duration_ps),
-            gaps_ps: Distribution::of(gaps.collect()),
+            gaps_ps: Distribution::of_counts(&gaps.collect(), |ps| ps, None),
         }
     }
 }

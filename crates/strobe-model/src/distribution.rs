@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Bounds;
 use crate::measurement::{self, Spread, Unit};
+use crate::{Bounds, ValueCounts};
 
 /// Bins of a histogram.
 const BINS: u64 = 20;
@@ -98,12 +98,28 @@ impl Distribution {
     /// Of some values; `None` where there are none.
     pub fn of(mut values: Vec<u64>) -> Option<Distribution> {
         values.sort_unstable();
-        Distribution::of_sorted(&values)
+        Distribution::of_sorted(&counted(&values))
+    }
+
+    /// Of counted values, each converted by a function that keeps their order. A histogram, if
+    /// wanted, has no bin narrower than `step`.
+    pub fn of_counts(
+        values: &ValueCounts,
+        convert: impl Fn(u64) -> u64,
+        step: Option<u64>,
+    ) -> Option<Distribution> {
+        let values = values.sorted(convert);
+        let mut distribution = Distribution::of_sorted(&values)?;
+        if let Some(step) = step {
+            distribution.histogram = bins(&values, step.max(1));
+        }
+        Some(distribution)
     }
 
     /// The same with a histogram, none of whose bins is narrower than `step`.
     pub fn with_histogram(mut values: Vec<u64>, step: u64) -> Option<Distribution> {
         values.sort_unstable();
+        let values = counted(&values);
         let mut distribution = Distribution::of_sorted(&values)?;
         distribution.histogram = bins(&values, step.max(1));
         Some(distribution)
@@ -162,48 +178,68 @@ impl Distribution {
         Some(measurement::Distribution { low, high, ..exact })
     }
 
-    fn of_sorted(sorted: &[u64]) -> Option<Distribution> {
-        let (&min, &max) = (sorted.first()?, sorted.last()?);
-        let n = sorted.len() as u128;
-        let sum: u128 = sorted.iter().map(|v| u128::from(*v)).sum();
+    /// Of values with their counts, from the smallest on.
+    fn of_sorted(sorted: &[(u64, u64)]) -> Option<Distribution> {
+        let (&(min, _), &(max, _)) = (sorted.first()?, sorted.last()?);
+        let n: u64 = sorted.iter().map(|(_, count)| count).sum();
+        let sum: u128 = sorted.iter().map(|(v, count)| u128::from(*v) * u128::from(*count)).sum();
         // The mean lies between min and max, so it fits.
-        let mean = u64::try_from((sum + n / 2) / n).unwrap_or(max);
-        let rank = |percent: usize| sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1];
+        let mean = u64::try_from((sum + u128::from(n) / 2) / u128::from(n)).unwrap_or(max);
+        let percentile = |percent: u64| value_at(sorted, (n * percent).div_ceil(100).max(1) - 1);
         Some(Distribution {
-            count: n as u64,
+            count: n,
             min,
             mean,
-            p50: rank(50),
-            p90: rank(90),
-            p99: rank(99),
+            p50: percentile(50),
+            p90: percentile(90),
+            p99: percentile(99),
             max,
-            deviation: deviation(sorted, mean),
+            deviation: deviation(sorted, n, mean),
             bounds: None,
             histogram: Vec::new(),
-            spreads: Spreads { likely: Some(Box::new(Spread::of_sorted(sorted))), bounds: None },
+            spreads: Spreads { likely: Some(Box::new(Spread::of_counts(sorted))), bounds: None },
         })
     }
 }
 
-fn deviation(values: &[u64], mean: u64) -> u64 {
-    let squares = values.iter().map(|v| u128::from(v.abs_diff(mean)).pow(2));
+/// Sorted values with their counts.
+fn counted(sorted: &[u64]) -> Vec<(u64, u64)> {
+    sorted.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u64)).collect()
+}
+
+/// The value at an index of the sorted values.
+fn value_at(sorted: &[(u64, u64)], index: u64) -> u64 {
+    let mut before = 0;
+    let found = sorted.iter().find(|(_, count)| {
+        before += count;
+        index < before
+    });
+    found.map_or(0, |(value, _)| *value)
+}
+
+fn deviation(values: &[(u64, u64)], n: u64, mean: u64) -> u64 {
+    let squares = values.iter().map(|(value, count)| {
+        u128::from(value.abs_diff(mean)).pow(2).saturating_mul(u128::from(*count))
+    });
     let sum = squares.fold(0u128, u128::saturating_add);
-    let n = (values.len() as u128).saturating_sub(1).max(1);
-    let root = (sum / n).isqrt();
+    let root = (sum / u128::from(n.saturating_sub(1).max(1))).isqrt();
     u64::try_from(root).unwrap_or(u64::MAX)
 }
 
 /// Equal bins between the smallest and the largest value; where the largest is far off, bins that
 /// double.
-fn bins(sorted: &[u64], step: u64) -> Vec<Bin> {
-    let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else { return Vec::new() };
-    let median = sorted[sorted.len() / 2];
+fn bins(sorted: &[(u64, u64)], step: u64) -> Vec<Bin> {
+    let (Some(&(min, _)), Some(&(max, _))) = (sorted.first(), sorted.last()) else {
+        return Vec::new();
+    };
+    let n: u64 = sorted.iter().map(|(_, count)| count).sum();
+    let median = value_at(sorted, n / 2);
     let mut bins = Vec::new();
     let mut rest = sorted;
     let mut put = |from: u64, to: u64| {
-        let (inside, after) = rest.split_at(rest.partition_point(|v| *v <= to));
+        let (inside, after) = rest.split_at(rest.partition_point(|(v, _)| *v <= to));
         rest = after;
-        bins.push(Bin { from, to, count: inside.len() as u64 });
+        bins.push(Bin { from, to, count: inside.iter().map(|(_, count)| count).sum() });
     };
     let far = (max - min) / 16 > (median - min).max(step.saturating_mul(BINS));
     let even = ((max - min) / BINS).max(1).next_multiple_of(step);

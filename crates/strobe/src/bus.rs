@@ -6,6 +6,7 @@ mod spec;
 
 use std::process::ExitCode;
 
+use strobe_decode::bus::{self, Listing};
 use strobe_decode::capture::Capture;
 use strobe_decode::pins;
 use strobe_model::BusUnit;
@@ -119,7 +120,10 @@ fn measured(
     if args.errors_only {
         report.lanes.iter_mut().for_each(|lane| lane.words.clear());
     }
-    Ok(strobe_decode::bus::measurement(&report))
+    // Tables of a long recording take more memory than its edges.
+    drop(capture);
+    let listing = if args.result.is_default_text() { Listing::Rows } else { Listing::EachWord };
+    Ok(bus::measurement(&report, listing))
 }
 
 fn decode(

@@ -92,6 +92,11 @@ impl Wanted {
         self.format.unwrap_or(if is_measurement { Format::Json } else { Format::Text })
     }
 
+    /// Whether only the sections are shown that a text report has by default.
+    pub fn is_default_text(&self) -> bool {
+        self.format() == Format::Text && self.fields.is_empty()
+    }
+
     /// What of a measurement is shown as text.
     pub fn selection(&self) -> text::Selection {
         self.selection_of(20)

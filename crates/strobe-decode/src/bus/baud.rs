@@ -4,7 +4,7 @@
 //! or a few; the bit that fits all of them best follows by least squares. Usual speeds are tried
 //! besides, and the words of each speed decide.
 
-use strobe_model::{Baud, BaudOrigin};
+use strobe_model::{Baud, BaudOrigin, ValueCounts};
 
 use super::uart::{Event, Format, Uart};
 use crate::capture::time::gcd;
@@ -163,28 +163,30 @@ pub fn bit_ticks(capture: &Capture, baud: f64) -> f64 {
     denominator as f64 / (numerator as f64 * baud)
 }
 
-/// The widths of a line's pulses.
+/// A width of pulses, and how many have it.
+type Width = (f64, u64);
+
+/// The widths of a line's pulses, from the shortest on.
 struct Pulses {
-    /// All, from the shortest on.
-    all: Vec<f64>,
+    all: Vec<Width>,
     /// Those of each level: where the line rests, one of them has the rests among its own.
-    levels: [Vec<f64>; 2],
+    levels: [Vec<Width>; 2],
 }
 
 impl Pulses {
     fn of(channel: &Channel) -> Pulses {
-        let mut pulses = Pulses { all: Vec::new(), levels: [Vec::new(), Vec::new()] };
-        for pair in channel.edges.windows(2).take(MAX_PULSES) {
-            let [from, to] = pair else { continue };
+        let mut all = ValueCounts::default();
+        let mut levels = [ValueCounts::default(), ValueCounts::default()];
+        let edges = &channel.edges;
+        for (from, to) in edges.iter().zip(edges.iter().skip(1)).take(MAX_PULSES) {
             if from.level() == Level::Unknown || to.level() == Level::Unknown {
                 continue;
             }
-            let width = (to.at() - from.at()) as f64;
-            pulses.levels[usize::from(from.level().is_high())].push(width);
-            pulses.all.push(width);
+            let width = to.at() - from.at();
+            levels[usize::from(from.level().is_high())].add(width);
+            all.add(width);
         }
-        pulses.all.sort_by(f64::total_cmp);
-        pulses
+        Pulses { all: widths(&all), levels: levels.each_ref().map(widths) }
     }
 
     /// Whether the pulses allow no other bit than this, of which they are whole multiples: those of
@@ -205,21 +207,32 @@ impl Pulses {
     }
 }
 
+fn widths(counts: &ValueCounts) -> Vec<Width> {
+    let sorted = counts.sorted(|width| width);
+    sorted.into_iter().map(|(width, count)| (width as f64, count)).collect()
+}
+
+fn count(widths: &[Width]) -> u64 {
+    widths.iter().map(|(_, count)| count).sum()
+}
+
 /// The mean of the shortest widths that are no rarity: a glitch in fifty pulses is none of them.
-fn shortest_common(sorted: &[f64]) -> Option<f64> {
-    if sorted.len() < 3 {
+fn shortest_common(sorted: &[Width]) -> Option<f64> {
+    if count(sorted) < 3 {
         return None;
     }
-    let enough = (sorted.len() / 50).max(2);
-    let mut from = 0;
-    while let Some(first) = sorted.get(from) {
-        let cluster = sorted[from..].iter().take_while(|w| **w <= first * 1.3 + 1.0).count();
-        if cluster >= enough {
-            return Some(sorted[from..from + cluster].iter().sum::<f64>() / cluster as f64);
+    let enough = (count(sorted) / 50).max(2);
+    let mut rest = sorted;
+    while let Some((first, _)) = rest.first() {
+        let cluster = rest.iter().take_while(|(width, _)| *width <= first * 1.3 + 1.0).count();
+        let (cluster, longer) = rest.split_at(cluster);
+        if count(cluster) >= enough {
+            let sum: f64 = cluster.iter().map(|(width, count)| width * *count as f64).sum();
+            return Some(sum / count(cluster) as f64);
         }
-        from += cluster;
+        rest = longer;
     }
-    sorted.first().copied()
+    sorted.first().map(|(width, _)| *width)
 }
 
 struct Fit {
@@ -243,21 +256,22 @@ impl Fit {
     }
 
     /// The bit near `guess` that fits best.
-    fn of(widths: &[f64], guess: f64) -> Fit {
+    fn of(widths: &[Width], guess: f64) -> Fit {
         let mut fit = Fit { bit: guess, misfit: 1.0, pulses: 0, different: 0, divisor: 0 };
         for _ in 0..4 {
             let (mut products, mut squares, mut errors) = (0.0, 0.0, 0.0);
             let (mut n, mut seen) = (0u64, [false; 10]);
-            for width in widths {
+            for (width, count) in widths {
                 let bits = width / fit.bit;
                 if !(0.5..=MAX_BITS).contains(&bits) {
                     continue;
                 }
                 let whole = bits.round().max(1.0);
-                products += width * whole;
-                squares += whole * whole;
-                errors += (bits - whole) * (bits - whole);
-                n += 1;
+                let times = *count as f64;
+                products += width * whole * times;
+                squares += whole * whole * times;
+                errors += (bits - whole) * (bits - whole) * times;
+                n += count;
                 seen[whole as usize % 10] = true;
             }
             if n == 0 {
@@ -279,9 +293,10 @@ mod tests {
 
     #[test]
     fn pulses_with_a_common_divisor_settle_no_bit() {
-        let levels = |low: &[f64], high: &[f64]| {
-            let all = [low, high].concat();
-            Pulses { all, levels: [low.to_vec(), high.to_vec()] }
+        let each = |widths: &[f64]| widths.iter().map(|width| (*width, 1)).collect::<Vec<_>>();
+        let levels = |low: &[f64], high: &[f64]| Pulses {
+            all: each(&[low, high].concat()),
+            levels: [each(low), each(high)],
         };
         let high = [10.0, 20.0, 40.0];
         assert!(levels(&[10.0, 30.0], &high).settle(10.0));
@@ -290,7 +305,7 @@ mod tests {
         assert!(!levels(&[10.0, 10.0, 10.0], &high).settle(10.0));
         assert!(!levels(&[10.0, 30.0, 20.0], &high).settle(5.0));
         assert!(!levels(&[20.0, 40.0], &[20.0, 33.0, 70.0]).settle(10.0));
-        let of = |widths: &[f64], bit| Fit::of(widths, bit).divisor;
+        let of = |widths: &[f64], bit| Fit::of(&each(widths), bit).divisor;
         assert_eq!((of(&[40.0, 60.0], 10.0), of(&[30.0, 60.0, 90.0], 10.0)), (2, 3));
         assert_eq!((of(&[40.0, 50.0], 10.0), of(&[400.0], 10.0)), (1, 0));
     }

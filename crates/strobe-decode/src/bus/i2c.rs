@@ -1,7 +1,9 @@
 //! I2C (NXP UM10204): start and stop conditions, addresses, bytes, acknowledgements, and how long
 //! the clock is held low.
 
-use strobe_model::{BusFault, BusTransfer, BusWord, Distribution, FaultKind, Stretched, WordKind};
+use strobe_model::{
+    BusFault, BusTransfer, BusWord, Distribution, FaultKind, Stretched, ValueCounts, WordKind,
+};
 
 use super::{Decoded, fault, lane};
 use crate::capture::{Capture, Level, Step};
@@ -177,7 +179,7 @@ pub fn decode(capture: &Capture, scl: usize, sda: usize) -> Decoded {
         words: Vec::new(),
         transfers: Vec::new(),
         faults: Vec::new(),
-        lows: Vec::new(),
+        lows: ValueCounts::default(),
         open: false,
     };
     let mut i2c = I2c::new();
@@ -195,22 +197,26 @@ pub fn decode(capture: &Capture, scl: usize, sda: usize) -> Decoded {
         lanes: vec![lane("i2c", &pins, words, capture)],
         transfers,
         faults,
-        stretched: stretched(&lows),
-        clock_low_ps: Distribution::of(lows),
+        stretched: stretched(&lows.sorted(|ticks| capture.ps(ticks))),
+        clock_low_ps: Distribution::of_counts(&lows, |ticks| capture.ps(ticks), None),
         notes: Vec::new(),
     }
 }
 
-/// Lows of more than twice the median: somebody held the clock.
-fn stretched(lows: &[u64]) -> Option<Stretched> {
-    let mut sorted = lows.to_vec();
-    sorted.sort_unstable();
-    let median = *sorted.get(sorted.len() / 2)?;
-    let beyond = lows.iter().filter(|low| **low / 2 > median).map(|low| low - median);
-    Some(beyond.fold(Stretched::default(), |sum, ps| Stretched {
-        count: sum.count + 1,
-        total_ps: sum.total_ps.saturating_add(ps),
-        longest_ps: sum.longest_ps.max(ps),
+/// Lows of more than twice the median, out of sorted ones with their counts: a device held the
+/// clock.
+fn stretched(lows: &[(u64, u64)]) -> Option<Stretched> {
+    let all: u64 = lows.iter().map(|(_, count)| count).sum();
+    let mut before = 0;
+    let (median, _) = lows.iter().find(|(_, count)| {
+        before += count;
+        before > all / 2
+    })?;
+    let beyond = lows.iter().filter(|(low, _)| low / 2 > *median);
+    Some(beyond.fold(Stretched::default(), |sum, (low, count)| Stretched {
+        count: sum.count + count,
+        total_ps: sum.total_ps.saturating_add((low - median).saturating_mul(*count)),
+        longest_ps: sum.longest_ps.max(low - median),
     }))
 }
 
@@ -219,7 +225,8 @@ struct Taken<'a> {
     words: Vec<BusWord>,
     transfers: Vec<BusTransfer>,
     faults: Vec<BusFault>,
-    lows: Vec<u64>,
+    /// How long the clock was low, in ticks.
+    lows: ValueCounts,
     open: bool,
 }
 
@@ -258,7 +265,7 @@ impl Taken<'_> {
                 let text = "a stop condition that no start condition came before";
                 self.fault((at, at), FaultKind::Violation, text);
             }
-            Event::ClockLow { start, end } => self.lows.push(self.capture.ps(end - start)),
+            Event::ClockLow { start, end } => self.lows.add(end - start),
         }
     }
 

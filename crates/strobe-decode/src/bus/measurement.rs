@@ -17,8 +17,17 @@ const AWAKE: &str = "awake is all the time that the core executes instructions, 
 const MOVED: &str = "words are in transfers that end within a word: a clock pulse is missing or \
                      one too many, and nothing shows where, so any of them may be wrong";
 
+/// How words are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// In rows of sixteen.
+    Rows,
+    /// In rows, and each by itself: most of the memory of a long recording.
+    EachWord,
+}
+
 /// What a bus carried.
-pub fn measurement(report: &BusReport) -> Measurement {
+pub fn measurement(report: &BusReport, listing: Listing) -> Measurement {
     let mut measurement = head(&report.capture, &report.notes);
     let settings = &mut measurement.instrument.settings;
     settings.insert("protocol".to_owned(), report.protocol.clone());
@@ -47,7 +56,9 @@ pub fn measurement(report: &BusReport) -> Measurement {
     let legend = listing::legend(report);
     let legend: Vec<&str> = [OWN_TIME].into_iter().chain(legend.as_deref()).collect();
     push("bytes", "words in order", listing::table(report), &legend);
-    push("words", "each word", words(report), &[OWN_TIME]);
+    if listing == Listing::EachWord {
+        push("words", "each word", words(report), &[OWN_TIME]);
+    }
     gaps(&mut measurement, report);
     measurement
 }

@@ -1,4 +1,4 @@
-//! Levels and edges. An edge is one word, because captures have millions.
+//! Levels and edges. An edge is one word.
 
 /// A level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,6 +17,16 @@ impl Level {
         if high { Level::High } else { Level::Low }
     }
 
+    /// The level of its number as an enum, in edges.
+    #[inline]
+    pub(super) fn from_code(code: u64) -> Level {
+        match code {
+            0 => Level::Low,
+            1 => Level::High,
+            _ => Level::Unknown,
+        }
+    }
+
     /// Whether it is certainly high.
     pub fn is_high(self) -> bool {
         self == Level::High
@@ -28,6 +38,7 @@ impl Level {
     }
 
     /// The other level, as an inverting driver makes it.
+    #[inline]
     pub fn inverted(self) -> Level {
         match self {
             Level::Low => Level::High,
@@ -49,22 +60,21 @@ impl Edge {
     ///
     /// # Panics
     /// Beyond [`Edge::MAX_TICK`], which the readers refuse.
+    #[inline]
     pub fn new(at: u64, level: Level) -> Edge {
         assert!(at <= Edge::MAX_TICK, "tick {at} is beyond what an edge can hold");
         Edge(at << 2 | level as u64)
     }
 
     /// When, in ticks from the beginning of the recording.
+    #[inline]
     pub fn at(self) -> u64 {
         self.0 >> 2
     }
 
     /// The level from then on.
+    #[inline]
     pub fn level(self) -> Level {
-        match self.0 & 3 {
-            0 => Level::Low,
-            1 => Level::High,
-            _ => Level::Unknown,
-        }
+        Level::from_code(self.0 & 3)
     }
 }

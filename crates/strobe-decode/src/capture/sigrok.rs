@@ -240,12 +240,15 @@ impl Metadata {
     }
 }
 
+/// Bytes that are compared at once.
+const WORD_BYTES: usize = 8;
+
 /// Converts samples to edges.
 struct Samples {
     builder: Builder,
     unit_bytes: usize,
-    /// Of each channel.
-    bits: Vec<usize>,
+    /// The channel of each bit of a sample, where it has one.
+    channels: Vec<[Option<u16>; 8]>,
     last: Vec<u8>,
     /// Index of the next sample.
     at: u64,
@@ -256,8 +259,12 @@ struct Samples {
 impl Samples {
     fn new(builder: Builder, metadata: &Metadata, max_bytes: u64) -> Self {
         let unit_bytes = metadata.unit_bytes;
-        let bits = metadata.probes.iter().map(|(_, bit)| *bit).collect();
-        Samples { builder, unit_bytes, bits, last: vec![0; unit_bytes], at: 0, bytes: 0, max_bytes }
+        let mut channels = vec![[None; 8]; unit_bytes];
+        for (channel, (_, bit)) in (0..).zip(&metadata.probes) {
+            channels[bit / 8][bit % 8] = Some(channel);
+        }
+        let last = vec![0; unit_bytes];
+        Samples { builder, unit_bytes, channels, last, at: 0, bytes: 0, max_bytes }
     }
 
     fn member<R: Read + Seek>(
@@ -307,6 +314,24 @@ impl Samples {
         Ok(())
     }
 
+    /// A sample of which some bit differs from the last one, or the first.
+    fn sample(&mut self, sample: &[u8], place: impl Fn() -> Place) -> Result<(), Error> {
+        let each = sample.iter().zip(&mut self.last).zip(&self.channels);
+        for ((&byte, last), channels) in each {
+            let mut changed = if self.at == 0 { u8::MAX } else { byte ^ *last };
+            *last = byte;
+            while changed != 0 {
+                let bit = changed.trailing_zeros() as usize;
+                changed &= changed - 1;
+                if let Some(channel) = channels[bit] {
+                    let level = Level::of(byte >> bit & 1 != 0);
+                    self.builder.set(channel.into(), self.at, level, &place)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn samples(&mut self, bytes: &[u8], name: &str, offset: u64) -> Result<(), Error> {
         let unit = self.unit_bytes;
         let mut rest = bytes;
@@ -319,16 +344,8 @@ impl Samples {
             if self.at > Edge::MAX_TICK {
                 return Err(Error::in_member(name, offset, "too many samples", DAMAGED));
             }
-            for (channel, &at) in self.bits.iter().enumerate() {
-                let bit = |bytes: &[u8]| bytes[at / 8] >> (at % 8) & 1 != 0;
-                let level = bit(sample);
-                if self.at == 0 || level != bit(&self.last) {
-                    let done = bytes.len() - rest.len();
-                    let place = || Place::Member(name.to_owned(), offset + done as u64);
-                    self.builder.set(channel, self.at, Level::of(level), place)?;
-                }
-            }
-            self.last.copy_from_slice(sample);
+            let done = bytes.len() - rest.len();
+            self.sample(sample, || Place::Member(name.to_owned(), offset + done as u64))?;
             self.at += 1;
             rest = &rest[unit..];
         }
@@ -336,20 +353,27 @@ impl Samples {
     }
 }
 
-/// The number of samples at the beginning that equal `last`. Compares whole blocks with themselves
-/// shifted by one sample, which runs at memory speed.
+/// The number of samples at the beginning that equal `last`.
 fn repeated(bytes: &[u8], last: &[u8]) -> usize {
     let unit = last.len();
-    if !bytes.starts_with(last) {
-        return 0;
-    }
-    let block = 4096 / unit * unit;
-    let mut done = 0;
-    while let Some(later) = bytes.get(done + unit..done + unit + block)
-        && bytes[done..done + block] == *later
-    {
-        done += block;
-    }
+    let done = if WORD_BYTES.is_multiple_of(unit) { repeated_words(bytes, last) } else { 0 };
     let rest = bytes[done..].chunks_exact(unit).take_while(|sample| *sample == last);
     done / unit + rest.count()
+}
+
+/// The number of bytes at the beginning that are whole words of samples that equal `last`.
+fn repeated_words(bytes: &[u8], last: &[u8]) -> usize {
+    let mut pattern = [0; WORD_BYTES];
+    pattern.chunks_exact_mut(last.len()).for_each(|sample| sample.copy_from_slice(last));
+    let (words, _) = bytes.as_chunks::<WORD_BYTES>();
+    let is_other = |word: &[u8; WORD_BYTES]| *word != pattern;
+    // The next change is often near; if not, eight words at once are compared at memory speed.
+    if words.first().is_none_or(is_other) {
+        return 0;
+    }
+    let (blocks, _) = words.as_chunks::<8>();
+    let is_same = |block: &[[u8; WORD_BYTES]; 8]| *block == [pattern; 8];
+    let same = blocks.iter().take_while(|block| is_same(block)).count() * 8;
+    let after = words[same..].iter().take_while(|word| !is_other(word)).count();
+    (same + after) * WORD_BYTES
 }

@@ -4,9 +4,11 @@
 //! Commands are parsed by the `vcd` crate one by one. Its header parser is not used, because scopes
 //! nested without end would recurse without end.
 
+mod simple;
 mod text;
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::io::{self, BufRead, Read, Write};
 
 use strobe_model::visible::is_obeyed;
@@ -16,7 +18,8 @@ use vcd::{
 
 use super::build::Builder;
 use super::{Capture, Channel, Edge, Error, Level, Options, Place, Tick, resolution};
-use text::{Guard, MARK, Text, TooLong};
+use simple::ShortIds;
+use text::{Guard, Lines, MARK, Text, TooLong};
 
 /// Maximum size of a command: an endless comment would be buffered whole.
 const MAX_COMMAND_BYTES: usize = 1 << 20;
@@ -49,6 +52,7 @@ struct Reader {
     builder: Builder,
     /// Channels of a variable, most significant bit first.
     variables: HashMap<IdCode, Vec<Vec<usize>>>,
+    short_ids: ShortIds,
     scopes: Vec<String>,
     timescale: Option<Tick>,
     /// The caller's clock: the tick if there is no timescale, otherwise the resolution.
@@ -72,6 +76,7 @@ impl Reader {
         Reader {
             builder: Builder::new(options.max_edges),
             variables: HashMap::new(),
+            short_ids: ShortIds::default(),
             scopes: Vec::new(),
             timescale: None,
             clock: options.clock,
@@ -89,35 +94,36 @@ impl Reader {
     fn run<R: BufRead>(mut self, input: &mut R) -> Result<Capture, Error> {
         let mark = if input.fill_buf()?.starts_with(MARK) { MARK.len() } else { 0 };
         input.consume(mark);
-        let mut skipped = self.preamble(input)?;
+        let lines = Lines::after(self.preamble(input)?);
         // A last command is valid without an end of line.
         let input = Text::new(input.chain(&b"\n"[..]));
-        let input = Guard { inner: input, left: MAX_COMMAND_BYTES };
+        let input = Guard { inner: input, left: MAX_COMMAND_BYTES, lines };
         let mut parser = vcd::Parser::new(input);
         loop {
+            if !self.simple_commands(parser.reader())? {
+                break;
+            }
             parser.reader().left = MAX_COMMAND_BYTES;
-            let command = match parser.next() {
+            let command = parser.next();
+            let line = parser.reader().lines.current();
+            match command {
                 None => break,
-                Some(Ok(command)) => command,
+                Some(Ok(command)) => {
+                    if !self.command(command, line)? {
+                        break;
+                    }
+                }
                 Some(Err(error)) if is_unknown(&error) => {
-                    let line = skipped + parser.line();
-                    match parser.reader().skip_command() {
-                        Ok(Some(lines)) => skipped += lines,
-                        Ok(None) | Err(_) => {
-                            self.refused(error, skipped, parser.line())?;
-                            break;
-                        }
+                    if !matches!(parser.reader().skip_command(), Ok(true)) {
+                        self.refused(error, line)?;
+                        break;
                     }
                     self.skipped.get_or_insert((0, line)).0 += 1;
-                    continue;
                 }
                 Some(Err(error)) => {
-                    self.refused(error, skipped, parser.line())?;
+                    self.refused(error, line)?;
                     break;
                 }
-            };
-            if !self.command(command, skipped + parser.line())? {
-                break;
             }
         }
         self.finish()
@@ -142,8 +148,7 @@ impl Reader {
     }
 
     /// A truncated file is read as far as possible.
-    fn refused(&mut self, error: io::Error, skipped: u64, line: u64) -> Result<(), Error> {
-        let line = skipped + line;
+    fn refused(&mut self, error: io::Error, line: u64) -> Result<(), Error> {
         if error.kind() == io::ErrorKind::UnexpectedEof {
             let what = format!("line {line}: the file ends in the middle of a command");
             self.notes.push(format!("{what}; was the recording stopped by force?"));
@@ -159,7 +164,7 @@ impl Reader {
                 false => error.into(),
             });
         };
-        Err(Error::at_line(skipped + parse.line(), parse.kind().to_string(), ADVICE))
+        Err(Error::at_line(line, parse.kind().to_string(), ADVICE))
     }
 
     /// Handles a command; returns whether to continue.
@@ -215,6 +220,7 @@ impl Reader {
         if wide || matches!(var.kind, VarType::Real | VarType::String) {
             self.left_out += 1;
             self.variables.entry(var.id).or_default();
+            self.short_ids.set(var.id, None);
             return Ok(());
         }
         if self.builder.len() + var.bits as usize > MAX_CHANNELS {
@@ -240,7 +246,10 @@ impl Reader {
             self.builder.channel(name)
         });
         let channels = channels.collect();
-        self.variables.entry(var.id).or_default().push(channels);
+        let variables = self.variables.entry(var.id).or_default();
+        variables.push(channels);
+        let only = if let [only] = variables.as_slice() { only.first().copied() } else { None };
+        self.short_ids.set(var.id, only);
         Ok(())
     }
 
@@ -406,17 +415,14 @@ fn value(level: Level) -> Value {
 
 /// All edges of all channels by time.
 pub(super) fn changes(channels: &[Channel]) -> impl Iterator<Item = (u64, usize, Level)> {
-    let mut rest: Vec<&[Edge]> = channels.iter().map(|c| c.edges.as_slice()).collect();
-    let heads =
-        rest.iter().enumerate().filter_map(|(i, e)| Some(std::cmp::Reverse((e.first()?.at(), i))));
-    let mut next: std::collections::BinaryHeap<_> = heads.collect();
+    let mut rest: Vec<_> = channels.iter().map(|c| c.edges.iter().peekable()).collect();
+    let heads = rest.iter_mut().map(|edges| edges.peek().map(|edge| edge.at()));
+    let mut next: BinaryHeap<_> =
+        (0..).zip(heads).filter_map(|(channel, at)| Some(Reverse((at?, channel)))).collect();
     std::iter::from_fn(move || {
-        let std::cmp::Reverse((at, channel)) = next.pop()?;
-        let (edge, others) = rest[channel].split_first()?;
-        rest[channel] = others;
-        if let Some(edge) = others.first() {
-            next.push(std::cmp::Reverse((edge.at(), channel)));
-        }
+        let Reverse((at, channel)): Reverse<(u64, usize)> = next.pop()?;
+        let edge = rest[channel].next()?;
+        next.extend(rest[channel].peek().map(|following| Reverse((following.at(), channel))));
         Some((at, channel, edge.level()))
     })
 }

@@ -11,7 +11,7 @@ use crate::common::lines::capture;
 use proptest::prelude::*;
 use strobe_analyse::figures::figures;
 use strobe_decode::bus::uart::{Parity, StopBits};
-use strobe_decode::bus::{self, Decoded, baud, i2c, spi, uart};
+use strobe_decode::bus::{self, Decoded, Listing, baud, i2c, spi, uart};
 use strobe_decode::capture::{self as captures, Capture, Level, write_sigrok};
 use strobe_decode::pins;
 use strobe_model::{FaultKind, PinsReport, WordKind};
@@ -46,7 +46,7 @@ fn measured(decoded: Decoded, protocol: &str, capture: &Capture) {
         assert_eq!(time("high") + time("low"), summary.duration_ps);
     }
     let report = decoded.report(protocol, capture, summary);
-    let measurement = bus::measurement(&report);
+    let measurement = bus::measurement(&report, Listing::EachWord);
     measurement.check().unwrap();
     let words: usize = report.lanes.iter().map(|lane| lane.words.len()).sum();
     let rows = measurement.table("words").map_or(0, |table| table.len());
@@ -310,7 +310,7 @@ fn words_of_a_transfer_with_bits_left_over_may_be_wrong() {
         let lines = spi::Lines { clk: 0, mosi: Some(1), miso: None, cs: Some(2), dc: None };
         let decoded = spi::decode(&capture, lines, spi::Format::default());
         let summary = pins::summary(&capture, "file".to_owned(), "made up");
-        bus::measurement(&decoded.report("spi", &capture, summary))
+        bus::measurement(&decoded.report("spi", &capture, summary), Listing::EachWord)
     };
     for (clocks, words) in [([32, 32, 16], 0), ([32, 31, 16], 3), ([33, 32, 7], 4)] {
         let out = read(clocks);

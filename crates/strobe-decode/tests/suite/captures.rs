@@ -133,6 +133,26 @@ fn lines_before_a_dump_are_skipped() {
     assert!(!refused(endless.as_bytes()).is_empty());
 }
 
+/// The blocks of a file cut its commands anywhere.
+#[test]
+fn dumps_are_the_same_in_blocks_of_any_size() {
+    let dump = "$timescale 1us $end $var wire 1 ! a $end $var wire 2 \" v $end\n\
+                $var wire 1 ### long $end $enddefinitions $end\n#0\n$dumpvars 0! b0x \" $end\n\
+                1###\n#10 1!\n0? 0###\r\n#25\nx! b10 \"\n1\"\n#1234567 0! 1###\n#1234570\nz!\n#7\n";
+    let read = |size: usize| {
+        let mut input = std::io::BufReader::with_capacity(size, Cursor::new(dump.as_bytes()));
+        capture::read_vcd(&mut input, &Options::default()).unwrap()
+    };
+    let whole = read(1 << 16);
+    assert_eq!(
+        edges(&whole.channels[0]),
+        [(10, High), (25, Unknown), (1_234_567, Low), (1_234_570, Unknown)]
+    );
+    assert!(whole.notes[0].contains("line 14: time goes back"), "{:?}", whole.notes);
+    assert!(whole.notes[1].contains("the first in line 7"), "{:?}", whole.notes);
+    (1..dump.len()).for_each(|size| assert_eq!(read(size), whole, "{size}"));
+}
+
 #[test]
 fn dumps_that_are_not_sound_say_so_and_keep_what_is() {
     let head = "$timescale 1us $end $var wire 1 ! a $end $enddefinitions $end\n";
@@ -388,12 +408,13 @@ fn sigrok_samples(path: &Path, format: &str) -> Vec<Vec<u8>> {
 
 /// The same levels from a capture, sampled at each tick.
 fn samples(capture: &Capture, step: u64) -> Vec<Vec<u8>> {
-    let level = |channel: &Channel, at: u64| {
-        let n = channel.edges.partition_point(|edge| edge.at() <= at);
-        let level = n.checked_sub(1).map_or(channel.initial, |n| channel.edges[n].level());
+    let all: Vec<_> = capture.channels.iter().map(|c| (c.initial, edges(c))).collect();
+    let level = |(initial, edges): &(Level, Vec<(u64, Level)>), at: u64| {
+        let n = edges.partition_point(|edge| edge.0 <= at);
+        let level = n.checked_sub(1).map_or(*initial, |n| edges[n].1);
         u8::from(level.is_high())
     };
-    let row = |at: u64| capture.channels.iter().map(|c| level(c, at)).collect();
+    let row = |at: u64| all.iter().map(|channel| level(channel, at)).collect();
     (0..=capture.end / step).map(|n| row(n * step)).collect()
 }
 

@@ -153,24 +153,24 @@ impl FromIterator<u64> for Spread {
 }
 
 impl Spread {
-    /// Of values from the smallest on, which takes less time than one after the other in any order.
-    pub fn of_sorted(values: &[u64]) -> Spread {
-        let distinct = values.chunk_by(|a, b| a == b).take(DISTINCT + 1).count();
-        let coarse = distinct > DISTINCT;
-        let bucket = |value: &u64| if coarse { floor(*value) } else { *value };
-        let mut buckets = BTreeMap::new();
-        for same in values.chunk_by(|a, b| bucket(a) == bucket(b)) {
-            *buckets.entry(bucket(&same[0])).or_default() += same.len() as u64;
+    /// Of different values with their counts, from the smallest on, which takes less time than one
+    /// after the other in any order.
+    pub fn of_counts(values: &[(u64, u64)]) -> Spread {
+        let coarse = values.len() > DISTINCT;
+        let bucket = |value: u64| if coarse { floor(value) } else { value };
+        let mut spread = Spread { coarse, ..Spread::default() };
+        for same in values.chunk_by(|a, b| bucket(a.0) == bucket(b.0)) {
+            let times = same.iter().map(|(_, times)| times).sum();
+            spread.buckets.insert(bucket(same[0].0), times);
+            spread.count += times;
         }
-        Spread {
-            count: values.len() as u64,
-            sum: values.iter().fold(0, |sum, value| sum.saturating_add(*value)),
-            squares: values.iter().map(|value| (*value as f64).powi(2)).sum(),
-            min: values.iter().copied().min().unwrap_or(0),
-            max: values.iter().copied().max().unwrap_or(0),
-            coarse,
-            buckets,
+        for (value, times) in values {
+            spread.sum = spread.sum.saturating_add(value.saturating_mul(*times));
+            spread.squares += (*value as f64).powi(2) * *times as f64;
         }
+        spread.min = values.first().map_or(0, |(value, _)| *value);
+        spread.max = values.last().map_or(0, |(value, _)| *value);
+        spread
     }
 
     /// Takes a value in.
@@ -381,7 +381,9 @@ mod tests {
             let one_by_one: Spread = values.iter().copied().collect();
             let mut values = values;
             values.sort_unstable();
-            let sorted = Spread::of_sorted(&values);
+            let counts: Vec<(u64, u64)> =
+                values.chunk_by(|a, b| a == b).map(|v| (v[0], v.len() as u64)).collect();
+            let sorted = Spread::of_counts(&counts);
             prop_assert!(sorted.buckets().eq(one_by_one.buckets()));
             prop_assert_eq!((sorted.min(), sorted.max()), (one_by_one.min(), one_by_one.max()));
             prop_assert_eq!(sorted.is_coarse(), one_by_one.is_coarse());

@@ -89,6 +89,38 @@ impl<R: BufRead> BufRead for Text<R> {
 pub(super) struct Guard<R> {
     pub(super) inner: R,
     pub(super) left: usize,
+    pub(super) lines: Lines,
+}
+
+/// Counts lines.
+pub(super) struct Lines {
+    current: u64,
+    /// The last byte ended the line: the next one belongs to another.
+    ended: bool,
+}
+
+impl Lines {
+    /// After so many lines.
+    pub(super) fn after(lines: u64) -> Lines {
+        Lines { current: lines + 1, ended: false }
+    }
+
+    /// The line of the last byte.
+    pub(super) fn current(&self) -> u64 {
+        self.current
+    }
+
+    /// The line of the next byte.
+    pub(super) fn next(&self) -> u64 {
+        self.current + u64::from(self.ended)
+    }
+
+    /// A byte was read.
+    #[inline]
+    pub(super) fn pass(&mut self, byte: u8) {
+        self.current += u64::from(self.ended);
+        self.ended = byte == b'\n';
+    }
 }
 
 /// A command is longer than the limit.
@@ -97,21 +129,20 @@ pub(super) struct Guard<R> {
 pub(super) struct TooLong;
 
 impl<R: BufRead> Guard<R> {
-    /// Passes over the rest of a command; the lines that it has, or `None` where it has no end.
-    pub(super) fn skip_command(&mut self) -> io::Result<Option<u64>> {
+    /// Skips the rest of a command; returns whether it has an end.
+    pub(super) fn skip_command(&mut self) -> io::Result<bool> {
         const END: &[u8; 5] = b" $end";
         // Its name is read, with the white space behind it.
-        let (mut lines, mut last) = (0, *b"     ");
+        let mut last = *b"     ";
         let mut byte = [0];
         loop {
             let next = self.fill_buf()?.first();
             if last == *END && next.is_none_or(u8::is_ascii_whitespace) {
-                return Ok(Some(lines));
+                return Ok(true);
             }
             if self.read(&mut byte)? == 0 {
-                return Ok(None);
+                return Ok(false);
             }
-            lines += u64::from(byte[0] == b'\n');
             last.rotate_left(1);
             last[END.len() - 1] = if byte[0].is_ascii_whitespace() { b' ' } else { byte[0] };
         }
@@ -128,10 +159,13 @@ impl<R: BufRead> Read for Guard<R> {
             // The parser reads byte by byte.
             let Some(first) = self.inner.fill_buf()?.first() else { return Ok(0) };
             *byte = *first;
+            self.lines.pass(*byte);
             self.inner.consume(1);
             return Ok(1);
         }
-        self.inner.read(out)
+        let read = self.inner.read(out)?;
+        out[..read].iter().for_each(|byte| self.lines.pass(*byte));
+        Ok(read)
     }
 }
 
