@@ -185,8 +185,13 @@ impl Timer {
 
     fn count(&mut self, clocks: u64, cx: &mut Context) {
         let before = self.raised;
+        let outputs = self.levels();
         self.raised |= self.wave.run(clocks);
         let events = std::mem::take(&mut self.wave.events);
+        if self.raised == before && self.levels() == outputs && events.iter().all(|&n| n == 0) {
+            // Nothing shows, and the next event is when it was.
+            return;
+        }
         for (line, &(flag, _)) in self.bits.iter().enumerate() {
             let happened = events[flag.trailing_zeros() as usize % events.len()];
             let taken = u64::from(before & flag == 0);
@@ -195,6 +200,12 @@ impl Timer {
             }
         }
         self.show(cx);
+    }
+
+    /// The levels of the outputs, a bit each.
+    fn levels(&self) -> u8 {
+        let channels = self.wave.channels.iter().rev();
+        channels.fold(0, |bits, channel| bits << 1 | u8::from(channel.output))
     }
 
     /// Outputs and interrupt lines as they are now, and the next event.
@@ -398,6 +409,7 @@ impl Device for Timer {
 
     fn event(&mut self, cx: &mut Context) {
         self.catch_up(cx);
+        self.show(cx);
     }
 
     fn signal(&mut self, id: SignalId, level: bool, cx: &mut Context) {
