@@ -139,7 +139,7 @@ fn firmware_shows_the_same_with_skipped_turns() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn random_loops_show_the_same(program in loops::program(), chunk in 500u64..60_000) {

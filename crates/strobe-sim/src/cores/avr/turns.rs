@@ -9,6 +9,7 @@ mod chain;
 mod effects;
 mod proof;
 mod record;
+mod sums;
 mod wide;
 
 use self::proof::{MIN_TURNS, Proof};

@@ -1,5 +1,4 @@
-//! What registers, memory and flags hold in each of the next turns of a loop, at one instruction of
-//! the turn.
+//! Registers, memory and flags in each of the next turns of a loop, at one instruction of the turn.
 
 use super::chain::Chain;
 use super::wide::{Shorter, Wide};
@@ -24,7 +23,7 @@ pub(super) enum Cell {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flag {
     Fixed,
-    /// What it is at the beginning of a turn.
+    /// As at the beginning of a turn.
     Head,
     Unknown,
     /// As a chain of arithmetic has left it.

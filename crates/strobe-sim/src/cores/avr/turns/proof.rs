@@ -15,7 +15,7 @@ pub(super) const MIN_TURNS: u64 = 6;
 /// Evaluations of one turn; each has fewer turns or longer counters than the one before.
 const MAX_TRIES: usize = 24;
 
-/// What is proven.
+/// The turns that are the same, and their counters.
 #[derive(Debug)]
 pub(super) struct Proof {
     /// The last turn that is the same, the recorded one being turn 0.

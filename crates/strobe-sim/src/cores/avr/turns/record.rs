@@ -13,7 +13,7 @@ use crate::kernel::observe::{Access, Moment, Observer};
 /// Instructions of the longest turn: loops that wait are short, and so is what they call.
 const MAX_STEPS: usize = 600;
 
-/// What an access has reached.
+/// The target of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Ram,
@@ -52,7 +52,7 @@ pub(super) struct Recording {
     pub(super) accesses: Vec<ByteAccess>,
     /// The blocks that ran, and whether each one's last instruction jumped.
     pub(super) blocks: Vec<(BlockId, bool)>,
-    /// When it began, and what it took.
+    /// Its beginning and its cost.
     pub(super) begin: Moment,
     pub(super) cycles: u64,
     pub(super) instructions: u64,
@@ -120,7 +120,7 @@ impl<O: Observer> Machine<O> {
     pub(super) fn record_turn(&mut self, head: BlockId, turn: &mut Recording) -> bool {
         turn.clear();
         turn.begin = self.moment();
-        let sp = self.cpu.sp;
+        let (sp, events) = (self.cpu.sp, self.bus.events);
         let mut id = head;
         loop {
             let block = &self.blocks.all[id as usize];
@@ -134,7 +134,7 @@ impl<O: Observer> Machine<O> {
                 return false;
             }
             self.cpu.pc = self.blocks.all[id as usize].start;
-            if self.check || !turn.repeats() {
+            if self.check || !turn.repeats() || self.bus.events != events {
                 return false;
             }
             if id == head && self.cpu.sp == sp {

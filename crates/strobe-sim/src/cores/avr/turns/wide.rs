@@ -10,12 +10,12 @@ pub(super) struct Shorter(pub(super) u64);
 /// Beyond every number of a program.
 const FAR: i64 = 1 << 60;
 
-/// What a number is in turns 0 to `last`.
+/// A number in turns 0 to `last`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wide {
     /// In turn 0.
     pub(super) first: i64,
-    /// What each turn adds, where that is the same for all turns.
+    /// The increment of each turn, where all turns have the same.
     pub(super) step: Option<i64>,
     low: i64,
     high: i64,
