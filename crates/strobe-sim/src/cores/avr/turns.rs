@@ -99,7 +99,8 @@ impl<O: Observer> Machine<O> {
         let Some((from, _)) = self.turns.hot.take().filter(|&(_, to)| to == head) else {
             return false;
         };
-        if self.horizon.saturating_sub(self.now) < CLOSE {
+        let is_close = self.horizon.saturating_sub(self.now) < CLOSE;
+        if is_close || self.blocks.all[head as usize].stop_here {
             return false;
         }
         let mut turn = std::mem::take(&mut self.turns.recording);

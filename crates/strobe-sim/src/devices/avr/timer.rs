@@ -184,14 +184,25 @@ impl Timer {
     }
 
     fn count(&mut self, clocks: u64, cx: &mut Context) {
-        let before = self.raised;
+        self.advance(clocks, cx);
+        self.show(cx);
+    }
+
+    /// Counts up to now and, if outputs or flags have changed, shows that. A loop that polls reads
+    /// without a change nearly always.
+    fn catch_up_to_read(&mut self, cx: &mut Context) {
+        let clocks = self.clock.take(cx.now());
         let outputs = self.levels();
+        if self.advance(clocks, cx) || self.levels() != outputs {
+            self.show(cx);
+        }
+    }
+
+    /// Counts. Returns whether anything happened that raises a flag.
+    fn advance(&mut self, clocks: u64, cx: &mut Context) -> bool {
+        let before = self.raised;
         self.raised |= self.wave.run(clocks);
         let events = std::mem::take(&mut self.wave.events);
-        if self.raised == before && self.levels() == outputs && events.iter().all(|&n| n == 0) {
-            // Nothing shows, and the next event is when it was.
-            return;
-        }
         for (line, &(flag, _)) in self.bits.iter().enumerate() {
             let happened = events[flag.trailing_zeros() as usize % events.len()];
             let taken = u64::from(before & flag == 0);
@@ -199,7 +210,7 @@ impl Timer {
                 cx.lose_requests(line, happened.saturating_sub(taken));
             }
         }
-        self.show(cx);
+        self.raised != before || events.iter().any(|&n| n > 0)
     }
 
     /// The levels of the outputs, a bit each.
@@ -317,7 +328,7 @@ impl Timer {
 
 impl Device for Timer {
     fn read(&mut self, offset: u32, _: Size, cx: &mut Context) -> Option<u32> {
-        self.catch_up(cx);
+        self.catch_up_to_read(cx);
         Some(u32::from(match register(self.wide, offset)? {
             Register::ControlA => self.control_a,
             Register::ControlB => self.control_b,
@@ -409,7 +420,6 @@ impl Device for Timer {
 
     fn event(&mut self, cx: &mut Context) {
         self.catch_up(cx);
-        self.show(cx);
     }
 
     fn signal(&mut self, id: SignalId, level: bool, cx: &mut Context) {
