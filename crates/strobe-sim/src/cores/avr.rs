@@ -17,9 +17,11 @@ pub mod fault;
 mod flow;
 pub mod insn;
 mod interrupt;
+mod lean;
 mod port;
 mod run;
 pub mod timing;
+mod turns;
 
 pub use self::arch::{Architecture, CoreKind, CoreOptions};
 pub use self::core::Machine;

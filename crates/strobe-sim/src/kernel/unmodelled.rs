@@ -260,6 +260,12 @@ impl Unmodelled {
         value
     }
 
+    /// Whether the latest read of the word at `word` was at a cycle.
+    pub(crate) fn is_just_read(&self, word: u32, now: u64) -> bool {
+        let touched = self.registers.get(&word);
+        touched.is_some_and(|touched| touched.poll.reads > 0 && touched.poll.last == now)
+    }
+
     /// Whether a turn that began at a cycle, in which the word at `word` was read, can be repeated.
     pub(crate) fn repeats(&self, word: u32, begin: u64) -> bool {
         let touched = self.registers.get(&word);

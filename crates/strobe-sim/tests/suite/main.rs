@@ -4,6 +4,7 @@
 //! One binary: every further one would link the crates anew.
 
 mod avr_lockstep;
+mod avr_waits;
 mod board_files;
 mod calls;
 mod common;

@@ -114,3 +114,39 @@ pub(super) fn fraction(sreg: u8, full: u16) -> (u16, u8) {
 pub(super) fn store_bit(sreg: u8, d: u8, b: u8) -> u8 {
     sreg & !T | (d >> (b & 7) & 1) << 6
 }
+
+/// ADD and ADC without H, S, V and N.
+#[inline(always)]
+pub(super) fn lean_add(sreg: u8, d: u8, r: u8, carry: u8) -> (u8, u8) {
+    let sum = u32::from(d) + u32::from(r) + u32::from(carry);
+    let result = sum as u8;
+    (result, sreg & !(Z | C) | u8::from(result == 0) << 1 | (sum >> 8) as u8)
+}
+
+/// SUB and its kind without H, S, V and N.
+#[inline(always)]
+pub(super) fn lean_sub(sreg: u8, d: u8, r: u8) -> (u8, u8) {
+    (d.wrapping_sub(r), sreg & !(Z | C) | u8::from(d == r) << 1 | u8::from(d < r))
+}
+
+/// SBC and its kind without H, S, V and N.
+#[inline(always)]
+pub(super) fn lean_sbc(sreg: u8, d: u8, r: u8) -> (u8, u8) {
+    let difference = u32::from(d).wrapping_sub(u32::from(r)).wrapping_sub(u32::from(sreg & C));
+    let result = difference as u8;
+    let z = u8::from(result == 0) << 1 & sreg;
+    (result, sreg & !(Z | C) | z | (difference >> 8) as u8 & C)
+}
+
+/// Logic, INC and DEC without S, V and N.
+#[inline(always)]
+pub(super) fn lean_logic(sreg: u8, result: u8) -> (u8, u8) {
+    (result, sreg & !Z | u8::from(result == 0) << 1)
+}
+
+/// LSR and ROR without S, V and N.
+#[inline(always)]
+pub(super) fn lean_shift(sreg: u8, d: u8, top: u8) -> (u8, u8) {
+    let result = d >> 1 | top;
+    (result, sreg & !(Z | C) | u8::from(result == 0) << 1 | d & C)
+}

@@ -7,7 +7,7 @@
 use super::Architecture;
 use super::decode::decode;
 use super::insn::Insn;
-use super::timing;
+use super::{lean, timing, turns};
 use crate::kernel::device::Size;
 use crate::kernel::memory::Memory;
 use crate::kernel::observe::StackWindow;
@@ -37,6 +37,8 @@ pub(super) struct Block {
     /// Address after the last instruction.
     pub(super) end: u32,
     pub(super) insns: Box<[Insn]>,
+    /// The same for the fast path.
+    pub(super) lean: Box<[Insn]>,
     pub(super) meta: Box<[Meta]>,
     /// Instructions before a last one that ends the block (all of them if none does).
     pub(super) body: u32,
@@ -53,6 +55,11 @@ pub(super) struct Block {
     /// Successors found so far: after `end`, and the direct jump's target.
     pub(super) next: BlockId,
     pub(super) target: BlockId,
+    /// It jumps to where it or an earlier block begins, and is no call.
+    pub(super) jumps_back: bool,
+    /// Such jumps until the loop is tried next ([`super::turns`]), and how often that was in vain.
+    pub(super) heat: u32,
+    pub(super) failures: u32,
     /// It does nothing but jump to itself.
     pub(super) idle: bool,
     /// A stop was asked for at its first instruction.
@@ -189,6 +196,7 @@ impl Blocks {
             writes_stack: insns.iter().any(|i| i.writes_stack()),
             end,
             body: insns.len() as u32 - u32::from(last.ends_block()),
+            lean: lean::lean(&insns),
             insns: insns.into(),
             meta: meta.into(),
             cycles,
@@ -196,6 +204,9 @@ impl Blocks {
             refill,
             falls_into_function: self.function(end) != here,
             is_transfer: leaves || last.calls(),
+            jumps_back: !last.calls() && last.target().is_some_and(|target| target <= pc),
+            heat: turns::FIRST_TRY,
+            failures: 0,
             next: NONE,
             target: NONE,
             idle: false,

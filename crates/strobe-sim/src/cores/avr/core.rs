@@ -2,6 +2,7 @@
 
 use super::block::Blocks;
 use super::cpu::Cpu;
+use super::turns::Turns;
 use super::{Architecture, CoreOptions, DATA};
 use crate::kernel::bus::Bus;
 use crate::kernel::masked::Masked;
@@ -53,6 +54,8 @@ pub struct Machine<O: Observer> {
     pub(super) resume: Option<(BlockId, usize)>,
     /// The stop address that was reported last, until the core has gone on from there.
     pub(super) stopped_at: Option<u32>,
+    /// Loops that wait.
+    pub(super) turns: Turns,
     /// Counts are kept apart by who runs; this is who does.
     pub(super) belongs_to: Option<Who>,
 }
@@ -85,6 +88,7 @@ impl<O: Observer> Machine<O> {
             begin: 0,
             resume: None,
             stopped_at: None,
+            turns: Turns::default(),
             belongs_to: None,
         }
     }
@@ -107,6 +111,11 @@ impl<O: Observer> Machine<O> {
     /// Instructions retired since the first reset.
     pub fn instructions(&self) -> u64 {
         self.instructions
+    }
+
+    /// Turns of loops that were not executed since the first reset.
+    pub fn skipped_turns(&self) -> u64 {
+        self.turns.skipped
     }
 
     /// System resets since the first.
@@ -132,6 +141,7 @@ impl<O: Observer> Machine<O> {
 
     pub(super) fn forget_code(&mut self) {
         self.resume = None;
+        self.turns.forget();
         if O::COUNTS {
             self.observer.forget();
         }

@@ -66,6 +66,10 @@ impl<O: Observer> Core<O> for Machine<O> {
         self.instructions
     }
 
+    fn execute_waits(&mut self) {
+        self.turns.disabled = true;
+    }
+
     fn distinguish(&mut self) {
         self.belongs_to = self.observer.who();
         if let Some(who) = self.belongs_to {

@@ -2,7 +2,7 @@
 
 use super::alu;
 use super::cpu::{C, Cpu, I, T};
-use super::insn::Insn;
+use super::insn::{Insn, Lean, Special};
 
 /// How instructions reach memory and devices.
 pub(super) trait Port {
@@ -42,9 +42,23 @@ pub(super) enum End {
     Invalid(u16),
 }
 
-/// Executes an instruction that does not end a block.
+impl End {
+    /// Whether the flow does not go on at the next address.
+    #[inline(always)]
+    pub(super) fn is_jump(self) -> bool {
+        matches!(self, End::Direct | End::Indirect(_) | End::Reti(_))
+    }
+}
+
+/// Executes an instruction that does not end a block. SREG is apart from the other registers, so that
+/// a loop over instructions has it at hand.
 #[inline(always)]
-pub(super) fn exec<P: Port>(cpu: &mut Cpu, port: &mut P, insn: Insn) -> Result<(), P::Stop> {
+pub(super) fn exec<P: Port>(
+    cpu: &mut Cpu,
+    sreg: &mut u8,
+    port: &mut P,
+    insn: Insn,
+) -> Result<(), P::Stop> {
     use Insn::*;
     macro_rules! r {
         ($n:expr) => {
@@ -53,49 +67,53 @@ pub(super) fn exec<P: Port>(cpu: &mut Cpu, port: &mut P, insn: Insn) -> Result<(
     }
     macro_rules! result {
         ($d:expr, $computed:expr) => {
-            (r!($d), cpu.sreg) = $computed
+            (r!($d), *sreg) = $computed
         };
     }
     match insn {
         Nop => {}
         Movw { d, r } => cpu.set_pair(d, cpu.pair(r)),
-        Mul { d, r } => multiply(cpu, u16::from(r!(d)).wrapping_mul(u16::from(r!(r)))),
-        Muls { d, r } => multiply(cpu, signed(r!(d)).wrapping_mul(signed(r!(r)))),
-        Mulsu { d, r } => multiply(cpu, signed(r!(d)).wrapping_mul(u16::from(r!(r)))),
-        Fmul { d, r } => multiply_fraction(cpu, u16::from(r!(d)).wrapping_mul(u16::from(r!(r)))),
-        Fmuls { d, r } => multiply_fraction(cpu, signed(r!(d)).wrapping_mul(signed(r!(r)))),
-        Fmulsu { d, r } => multiply_fraction(cpu, signed(r!(d)).wrapping_mul(u16::from(r!(r)))),
-        Cp { d, r } => cpu.sreg = alu::sub(cpu.sreg, r!(d), r!(r)).1,
-        Cpc { d, r } => cpu.sreg = alu::sbc(cpu.sreg, r!(d), r!(r)).1,
-        Sub { d, r } => result!(d, alu::sub(cpu.sreg, r!(d), r!(r))),
-        Sbc { d, r } => result!(d, alu::sbc(cpu.sreg, r!(d), r!(r))),
-        Add { d, r } => result!(d, alu::add(cpu.sreg, r!(d), r!(r), 0)),
-        Adc { d, r } => result!(d, alu::add(cpu.sreg, r!(d), r!(r), cpu.sreg & C)),
-        And { d, r } => set_logic(cpu, d, r!(d) & r!(r)),
-        Eor { d, r } => set_logic(cpu, d, r!(d) ^ r!(r)),
-        Or { d, r } => set_logic(cpu, d, r!(d) | r!(r)),
+        Mul { d, r } => multiply(cpu, sreg, u16::from(r!(d)).wrapping_mul(u16::from(r!(r)))),
+        Muls { d, r } => multiply(cpu, sreg, signed(r!(d)).wrapping_mul(signed(r!(r)))),
+        Mulsu { d, r } => multiply(cpu, sreg, signed(r!(d)).wrapping_mul(u16::from(r!(r)))),
+        Fmul { d, r } => {
+            multiply_fraction(cpu, sreg, u16::from(r!(d)).wrapping_mul(u16::from(r!(r))))
+        }
+        Fmuls { d, r } => multiply_fraction(cpu, sreg, signed(r!(d)).wrapping_mul(signed(r!(r)))),
+        Fmulsu { d, r } => {
+            multiply_fraction(cpu, sreg, signed(r!(d)).wrapping_mul(u16::from(r!(r))))
+        }
+        Cp { d, r } => *sreg = alu::sub(*sreg, r!(d), r!(r)).1,
+        Cpc { d, r } => *sreg = alu::sbc(*sreg, r!(d), r!(r)).1,
+        Sub { d, r } => result!(d, alu::sub(*sreg, r!(d), r!(r))),
+        Sbc { d, r } => result!(d, alu::sbc(*sreg, r!(d), r!(r))),
+        Add { d, r } => result!(d, alu::add(*sreg, r!(d), r!(r), 0)),
+        Adc { d, r } => result!(d, alu::add(*sreg, r!(d), r!(r), *sreg & C)),
+        And { d, r } => set_logic(cpu, sreg, d, r!(d) & r!(r)),
+        Eor { d, r } => set_logic(cpu, sreg, d, r!(d) ^ r!(r)),
+        Or { d, r } => set_logic(cpu, sreg, d, r!(d) | r!(r)),
         Mov { d, r } => r!(d) = r!(r),
-        Cpi { d, k } => cpu.sreg = alu::sub(cpu.sreg, r!(d), k).1,
-        Sbci { d, k } => result!(d, alu::sbc(cpu.sreg, r!(d), k)),
-        Subi { d, k } => result!(d, alu::sub(cpu.sreg, r!(d), k)),
-        Ori { d, k } => set_logic(cpu, d, r!(d) | k),
-        Andi { d, k } => set_logic(cpu, d, r!(d) & k),
+        Cpi { d, k } => *sreg = alu::sub(*sreg, r!(d), k).1,
+        Sbci { d, k } => result!(d, alu::sbc(*sreg, r!(d), k)),
+        Subi { d, k } => result!(d, alu::sub(*sreg, r!(d), k)),
+        Ori { d, k } => set_logic(cpu, sreg, d, r!(d) | k),
+        Andi { d, k } => set_logic(cpu, sreg, d, r!(d) & k),
         Ldi { d, k } => r!(d) = k,
-        Com { d } => result!(d, alu::com(cpu.sreg, r!(d))),
-        Neg { d } => result!(d, alu::sub(cpu.sreg, 0, r!(d))),
+        Com { d } => result!(d, alu::com(*sreg, r!(d))),
+        Neg { d } => result!(d, alu::sub(*sreg, 0, r!(d))),
         Swap { d } => r!(d) = r!(d).rotate_left(4),
-        Inc { d } => result!(d, alu::inc(cpu.sreg, r!(d))),
-        Dec { d } => result!(d, alu::dec(cpu.sreg, r!(d))),
-        Asr { d } => result!(d, alu::shift(cpu.sreg, r!(d), r!(d) & 0x80)),
-        Lsr { d } => result!(d, alu::shift(cpu.sreg, r!(d), 0)),
-        Ror { d } => result!(d, alu::shift(cpu.sreg, r!(d), (cpu.sreg & C) << 7)),
-        Adiw { d, k } => add_word(cpu, d, k, false),
-        Sbiw { d, k } => add_word(cpu, d, k, true),
-        Bset { s } => cpu.sreg |= 1 << (s & 7),
-        Bclr { s } => cpu.sreg &= !(1 << (s & 7)),
-        Bst { d, b } => cpu.sreg = alu::store_bit(cpu.sreg, r!(d), b),
+        Inc { d } => result!(d, alu::inc(*sreg, r!(d))),
+        Dec { d } => result!(d, alu::dec(*sreg, r!(d))),
+        Asr { d } => result!(d, alu::shift(*sreg, r!(d), r!(d) & 0x80)),
+        Lsr { d } => result!(d, alu::shift(*sreg, r!(d), 0)),
+        Ror { d } => result!(d, alu::shift(*sreg, r!(d), (*sreg & C) << 7)),
+        Adiw { d, k } => add_word(cpu, sreg, d, k, false),
+        Sbiw { d, k } => add_word(cpu, sreg, d, k, true),
+        Bset { s } => *sreg |= 1 << (s & 7),
+        Bclr { s } => *sreg &= !(1 << (s & 7)),
+        Bst { d, b } => *sreg = alu::store_bit(*sreg, r!(d), b),
         Bld { d, b } => {
-            let bit = (cpu.sreg & T) >> 6 << (b & 7);
+            let bit = (*sreg & T) >> 6 << (b & 7);
             r!(d) = r!(d) & !(1 << (b & 7)) | bit;
         }
         Ldd { d, p, q } => r!(d) = port.load(cpu, cpu.pair(p).wrapping_add(u16::from(q)))?,
@@ -154,8 +172,10 @@ pub(super) fn exec<P: Port>(cpu: &mut Cpu, port: &mut P, insn: Insn) -> Result<(
         }
         In { d, a } => r!(d) = port.load(cpu, u16::from(a) + 0x20)?,
         Out { a, r } => port.store(cpu, u16::from(a) + 0x20, r!(r))?,
+        Get { d, from: Special::Sreg } => r!(d) = *sreg,
         Get { d, from } => r!(d) = cpu.special(from),
         Set { to, r } => cpu.set_special(to, r!(r)),
+        Lean(lean) => exec_lean(cpu, sreg, lean),
         Sbi { a, b } => port.store_bit(u16::from(a) + 0x20, b, true)?,
         Cbi { a, b } => port.store_bit(u16::from(a) + 0x20, b, false)?,
         insn => port.other(insn)?,
@@ -163,10 +183,46 @@ pub(super) fn exec<P: Port>(cpu: &mut Cpu, port: &mut P, insn: Insn) -> Result<(
     Ok(())
 }
 
+/// Executes an instruction that sets no flags but Z and C.
+#[inline(always)]
+fn exec_lean(cpu: &mut Cpu, sreg: &mut u8, lean: Lean) {
+    macro_rules! r {
+        ($n:expr) => {
+            cpu.r[usize::from($n & 31)]
+        };
+    }
+    macro_rules! result {
+        ($d:expr, $computed:expr) => {
+            (r!($d), *sreg) = $computed
+        };
+    }
+    match lean {
+        Lean::Add { d, r } => result!(d, alu::lean_add(*sreg, r!(d), r!(r), 0)),
+        Lean::Adc { d, r } => result!(d, alu::lean_add(*sreg, r!(d), r!(r), *sreg & C)),
+        Lean::Sub { d, r } => result!(d, alu::lean_sub(*sreg, r!(d), r!(r))),
+        Lean::Sbc { d, r } => result!(d, alu::lean_sbc(*sreg, r!(d), r!(r))),
+        Lean::Cp { d, r } => *sreg = alu::lean_sub(*sreg, r!(d), r!(r)).1,
+        Lean::Cpc { d, r } => *sreg = alu::lean_sbc(*sreg, r!(d), r!(r)).1,
+        Lean::Subi { d, k } => result!(d, alu::lean_sub(*sreg, r!(d), k)),
+        Lean::Sbci { d, k } => result!(d, alu::lean_sbc(*sreg, r!(d), k)),
+        Lean::Cpi { d, k } => *sreg = alu::lean_sub(*sreg, r!(d), k).1,
+        Lean::And { d, r } => result!(d, alu::lean_logic(*sreg, r!(d) & r!(r))),
+        Lean::Or { d, r } => result!(d, alu::lean_logic(*sreg, r!(d) | r!(r))),
+        Lean::Eor { d, r } => result!(d, alu::lean_logic(*sreg, r!(d) ^ r!(r))),
+        Lean::Andi { d, k } => result!(d, alu::lean_logic(*sreg, r!(d) & k)),
+        Lean::Ori { d, k } => result!(d, alu::lean_logic(*sreg, r!(d) | k)),
+        Lean::Inc { d } => result!(d, alu::lean_logic(*sreg, r!(d).wrapping_add(1))),
+        Lean::Dec { d } => result!(d, alu::lean_logic(*sreg, r!(d).wrapping_sub(1))),
+        Lean::Lsr { d } => result!(d, alu::lean_shift(*sreg, r!(d), 0)),
+        Lean::Ror { d } => result!(d, alu::lean_shift(*sreg, r!(d), (*sreg & C) << 7)),
+    }
+}
+
 /// Executes a block's last instruction; `next` is the address behind it.
 #[inline(always)]
 pub(super) fn end<P: Port>(
     cpu: &mut Cpu,
+    sreg: &mut u8,
     port: &mut P,
     insn: Insn,
     next: u32,
@@ -176,8 +232,8 @@ pub(super) fn end<P: Port>(
     let taken = |jumps: bool| if jumps { End::Direct } else { End::Next };
     Ok(match insn {
         Jmp { .. } => End::Direct,
-        Brbs { s, .. } => taken(bit(cpu.sreg, s)),
-        Brbc { s, .. } => taken(!bit(cpu.sreg, s)),
+        Brbs { s, .. } => taken(bit(*sreg, s)),
+        Brbc { s, .. } => taken(!bit(*sreg, s)),
         Call { .. } => {
             push_pc(cpu, port, next)?;
             End::Direct
@@ -197,7 +253,7 @@ pub(super) fn end<P: Port>(
         Ret => End::Indirect(pop_pc(cpu, port)?),
         Reti => {
             let to = pop_pc(cpu, port)?;
-            cpu.sreg |= I;
+            *sreg |= I;
             End::Reti(to)
         }
         Cpse { d, r, .. } => taken(cpu.r[usize::from(d & 31)] == cpu.r[usize::from(r & 31)]),
@@ -205,20 +261,20 @@ pub(super) fn end<P: Port>(
         Sbrs { r, b, .. } => taken(bit(cpu.r[usize::from(r & 31)], b)),
         Sbic { a, b, .. } => taken(!bit(port.load(cpu, u16::from(a) + 0x20)?, b)),
         Sbis { a, b, .. } => taken(bit(port.load(cpu, u16::from(a) + 0x20)?, b)),
-        Sei => write_sreg(cpu, cpu.sreg | I),
-        Cli => write_sreg(cpu, cpu.sreg & !I),
-        SetSreg { r } => write_sreg(cpu, cpu.r[usize::from(r & 31)]),
+        Sei => write_sreg(sreg, *sreg | I),
+        Cli => write_sreg(sreg, *sreg & !I),
+        SetSreg { r } => write_sreg(sreg, cpu.r[usize::from(r & 31)]),
         Sleep => End::Sleep,
         Invalid { opcode } => End::Invalid(opcode),
         insn => {
-            exec(cpu, port, insn)?;
+            exec(cpu, sreg, port, insn)?;
             End::Next
         }
     })
 }
 
-fn write_sreg(cpu: &mut Cpu, value: u8) -> End {
-    let changed = value ^ std::mem::replace(&mut cpu.sreg, value);
+fn write_sreg(sreg: &mut u8, value: u8) -> End {
+    let changed = value ^ std::mem::replace(sreg, value);
     match (changed & I != 0, value & I != 0) {
         (false, _) => End::Next,
         (true, true) => End::Enabled,
@@ -232,28 +288,28 @@ fn signed(value: u8) -> u16 {
 }
 
 #[inline(always)]
-fn multiply(cpu: &mut Cpu, product: u16) {
-    cpu.sreg = alu::product(cpu.sreg, product);
+fn multiply(cpu: &mut Cpu, sreg: &mut u8, product: u16) {
+    *sreg = alu::product(*sreg, product);
     cpu.set_pair(0, product);
 }
 
 #[inline(always)]
-fn multiply_fraction(cpu: &mut Cpu, product: u16) {
-    let (result, sreg) = alu::fraction(cpu.sreg, product);
-    cpu.sreg = sreg;
+fn multiply_fraction(cpu: &mut Cpu, sreg: &mut u8, product: u16) {
+    let (result, new) = alu::fraction(*sreg, product);
+    *sreg = new;
     cpu.set_pair(0, result);
 }
 
 #[inline(always)]
-fn set_logic(cpu: &mut Cpu, d: u8, result: u8) {
-    cpu.sreg = alu::logic(cpu.sreg, result);
+fn set_logic(cpu: &mut Cpu, sreg: &mut u8, d: u8, result: u8) {
+    *sreg = alu::logic(*sreg, result);
     cpu.r[usize::from(d & 31)] = result;
 }
 
 #[inline(always)]
-fn add_word(cpu: &mut Cpu, d: u8, k: u8, subtracts: bool) {
-    let (result, sreg) = alu::add_word(cpu.sreg, cpu.pair(d), u16::from(k), subtracts);
-    cpu.sreg = sreg;
+fn add_word(cpu: &mut Cpu, sreg: &mut u8, d: u8, k: u8, subtracts: bool) {
+    let (result, new) = alu::add_word(*sreg, cpu.pair(d), u16::from(k), subtracts);
+    *sreg = new;
     cpu.set_pair(d, result);
 }
 

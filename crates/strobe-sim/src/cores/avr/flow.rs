@@ -28,9 +28,12 @@ impl<O: Observer> Machine<O> {
                 if known == NONE { self.find_next(id) } else { known }
             }
             End::Direct => {
-                let known = block.target;
+                let (known, jumps_back) = (block.target, block.jumps_back);
                 if O::FLOW && block.is_transfer {
                     self.report_direct(id);
+                }
+                if jumps_back {
+                    self.jumped_back(id, known);
                 }
                 if known == NONE { self.find_target(id) } else { known }
             }
@@ -208,7 +211,12 @@ impl<O: Observer> Machine<O> {
             now,
             asleep: self.asleep,
             instructions: self.instructions,
-            arguments: [24, 22, 20, 18].map(|low| self.cpu.pair(low).into()),
+            arguments: [
+                self.cpu.pair(24).into(),
+                self.cpu.pair(22).into(),
+                self.cpu.pair(20).into(),
+                self.cpu.pair(18).into(),
+            ],
         };
         self.observer.transfer(&transfer, &self.bus);
         let sp = self.stack_top();

@@ -317,6 +317,33 @@ pub enum Insn {
     Invalid {
         opcode: u16,
     },
+    /// One that sets no flags but Z and C, because the others are set again before anything reads
+    /// them ([`super::lean`]).
+    Lean(Lean),
+}
+
+/// Instructions without the flags H, S, V and N.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Lean {
+    Add { d: u8, r: u8 },
+    Adc { d: u8, r: u8 },
+    Sub { d: u8, r: u8 },
+    Sbc { d: u8, r: u8 },
+    Cp { d: u8, r: u8 },
+    Cpc { d: u8, r: u8 },
+    Subi { d: u8, k: u8 },
+    Sbci { d: u8, k: u8 },
+    Cpi { d: u8, k: u8 },
+    And { d: u8, r: u8 },
+    Or { d: u8, r: u8 },
+    Eor { d: u8, r: u8 },
+    Andi { d: u8, k: u8 },
+    Ori { d: u8, k: u8 },
+    Inc { d: u8 },
+    Dec { d: u8 },
+    Lsr { d: u8 },
+    Ror { d: u8 },
 }
 
 impl Insn {

@@ -27,11 +27,11 @@ const STRETCH: u64 = 1 << 24;
 
 /// Where an instruction stands.
 #[derive(Clone, Copy)]
-struct Here {
-    id: BlockId,
-    at: usize,
+pub(super) struct Here {
+    pub(super) id: BlockId,
+    pub(super) at: usize,
     /// Cycle at which it starts.
-    start: u64,
+    pub(super) start: u64,
 }
 
 impl<O: Observer> Machine<O> {
@@ -115,7 +115,7 @@ impl<O: Observer> Machine<O> {
     /// Runs from the beginning of a block, in the fastest way that there is now.
     fn run_from(&mut self, id: BlockId) -> Result<(), Stop> {
         let block = &self.blocks.all[id as usize];
-        if block.idle && self.spin(id)? {
+        if block.idle && self.spin(id)? || self.try_turns(id) {
             return Ok(());
         }
         let block = &self.blocks.all[id as usize];
@@ -278,8 +278,14 @@ impl<O: Observer> Machine<O> {
                 None => return NONE,
             },
         };
+        self.retire_block(id, how)
+    }
+
+    /// A block has run from its beginning to its end: what it took, and which block comes next.
+    #[inline(always)]
+    pub(super) fn retire_block(&mut self, id: BlockId, how: End) -> BlockId {
         let block = &self.blocks.all[id as usize];
-        let jumped = is_jump(how);
+        let jumped = how.is_jump();
         self.now += u64::from(block.cycles) + if jumped { u64::from(block.refill) } else { 0 };
         self.instructions += block.insns.len() as u64;
         if O::COUNTS {
@@ -302,14 +308,7 @@ impl<O: Observer> Machine<O> {
                 return Some(how);
             }
             if self.bus.attention || self.check {
-                self.now += u64::from(block.meta[at].before);
-                self.instructions += at as u64;
-                self.cpu.pc = block.address(at);
-                self.resume = Some((id, at));
-                self.check = true;
-                if O::COUNTS {
-                    self.observer.retired_before(id, at);
-                }
+                self.leave_before(id, at);
                 return None;
             }
             let mut port = FastPort { flash: &self.bus.flash, ram: &mut self.bus.ram };
@@ -320,6 +319,19 @@ impl<O: Observer> Machine<O> {
                 }
                 Err(miss) => at = miss,
             }
+        }
+    }
+
+    /// Leaves a block that has run up to instruction `at`.
+    pub(super) fn leave_before(&mut self, id: BlockId, at: usize) {
+        let block = &self.blocks.all[id as usize];
+        self.now += u64::from(block.meta[at].before);
+        self.instructions += at as u64;
+        self.cpu.pc = block.address(at);
+        self.resume = Some((id, at));
+        self.check = true;
+        if O::COUNTS {
+            self.observer.retired_before(id, at);
         }
     }
 
@@ -338,7 +350,7 @@ impl<O: Observer> Machine<O> {
             let (cost, start, idle) = (block.meta[at].cost, self.now, block.idle);
             self.followed_sp = self.stack_top();
             let how = self.perform(Here { id, at, start });
-            let jumped = is_jump(how);
+            let jumped = how.is_jump();
             if let End::Invalid(opcode) = how {
                 return Err(self.invalid(opcode, pc));
             }
@@ -371,29 +383,44 @@ impl<O: Observer> Machine<O> {
 
     /// Executes one instruction with all that comes of it but time.
     fn perform(&mut self, here: Here) -> End {
+        if !self.observer.follows_accesses() {
+            return self.perform_logged(here, None);
+        }
+        let mut log: Vec<Access> = Vec::new();
+        let how = self.perform_logged(here, Some(&mut log));
+        for access in &log {
+            self.observer.access(access, &mut self.bus);
+        }
+        how
+    }
+
+    /// The same, with its accesses put down.
+    pub(super) fn perform_logged(&mut self, here: Here, log: Option<&mut Vec<Access>>) -> End {
         let block = &self.blocks.all[here.id as usize];
         let (insn, next) = (block.insns[here.at], block.end);
-        let enabled = self.cpu.sreg & I;
+        let before = self.cpu.sreg;
+        let enabled = before & I;
         let cycles = u64::from(block.meta[here.at].cost.straight());
-        let mut log: Vec<Access> = Vec::new();
         let mut port = CarefulPort {
             bus: &mut self.bus,
             pc: block.address(here.at),
             end: here.start + cycles,
-            log: self.observer.follows_accesses().then_some(&mut log),
+            log,
         };
+        let mut sreg = before;
         let result = if here.at == block.body as usize {
-            end(&mut self.cpu, &mut port, insn, next)
+            end(&mut self.cpu, &mut sreg, &mut port, insn, next)
         } else {
-            exec(&mut self.cpu, &mut port, insn).map(|()| End::Next)
+            exec(&mut self.cpu, &mut sreg, &mut port, insn).map(|()| End::Next)
         };
+        // Otherwise a store may have set it.
+        if sreg != before {
+            self.cpu.sreg = sreg;
+        }
         let how = match result {
             Ok(how) => how,
             Err(never) => match never {},
         };
-        for access in &log {
-            self.observer.access(access, &mut self.bus);
-        }
         // A store has gone to SREG.
         if how == End::Next && self.cpu.sreg & !enabled & I != 0 {
             self.shadow = here.start + cycles;
@@ -421,15 +448,19 @@ impl<O: Observer> Machine<O> {
 #[inline(always)]
 fn straight(cpu: &mut Cpu, port: &mut FastPort, block: &Block, from: usize) -> Result<End, usize> {
     let body = block.body as usize;
-    for (at, &insn) in block.insns.iter().enumerate().take(body).skip(from) {
-        exec(cpu, port, insn).map_err(|_: Miss| at)?;
+    let mut sreg = cpu.sreg;
+    let mut at = from;
+    while at < body {
+        if exec(cpu, &mut sreg, port, block.lean[at]).is_err() {
+            cpu.sreg = sreg;
+            return Err(at);
+        }
+        at += 1;
     }
-    match block.insns.get(body) {
+    let how = match block.lean.get(body) {
         None => Ok(End::Next),
-        Some(&last) => end(cpu, port, last, block.end).map_err(|_| body),
-    }
-}
-
-fn is_jump(how: End) -> bool {
-    matches!(how, End::Direct | End::Indirect(_) | End::Reti(_))
+        Some(&last) => end(cpu, &mut sreg, port, last, block.end),
+    };
+    cpu.sreg = sreg;
+    how.map_err(|_: Miss| body)
 }

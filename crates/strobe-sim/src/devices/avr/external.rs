@@ -176,6 +176,7 @@ impl Device for External {
     }
 
     fn signal(&mut self, id: SignalId, level: bool, cx: &mut Context) {
+        let before = (self.flags, self.change_flags);
         let clocked = cx.clocks().io_runs();
         for n in (0..self.pins.len()).filter(|&n| self.pins[n] == id) {
             let seen = clocked || self.clocked_edges >> n & 1 == 0;
@@ -201,7 +202,10 @@ impl Device for External {
                 self.change_flags |= 1 << bit;
             }
         }
-        self.show(cx);
+        // A low level of INTn asks without a flag.
+        if before != (self.flags, self.change_flags) || self.pins.contains(&id) {
+            self.show(cx);
+        }
     }
 
     fn reset(&mut self, cx: &mut Context) {

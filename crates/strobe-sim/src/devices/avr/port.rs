@@ -49,10 +49,31 @@ struct Function {
 }
 
 impl Function {
-    fn has(&self, wire: SignalId) -> bool {
-        let Function { level, on, output, input, pull, open, toggle } = self;
-        [level, on, output, input, pull, open, toggle].contains(&&wire)
+    fn wires(&self) -> [SignalId; 7] {
+        let &Function { level, on, output, input, pull, open, toggle } = self;
+        [level, on, output, input, pull, open, toggle]
     }
+}
+
+/// The pins that a wire matters to, and those that it toggles.
+#[derive(Clone, Copy, Default)]
+struct Affected {
+    pins: u8,
+    toggled: u8,
+}
+
+/// By wire: a serial line changes wires at each of its edges.
+fn affected(pins: &[Pin]) -> BTreeMap<SignalId, Affected> {
+    let mut all: BTreeMap<SignalId, Affected> = BTreeMap::new();
+    for pin in pins {
+        for function in &pin.functions {
+            for wire in function.wires() {
+                all.entry(wire).or_default().pins |= 1 << pin.bit;
+            }
+            all.entry(function.toggle).or_default().toggled |= 1 << pin.bit;
+        }
+    }
+    all
 }
 
 struct Pin {
@@ -63,6 +84,7 @@ struct Pin {
 
 struct Port {
     pins: Vec<Pin>,
+    affected: BTreeMap<SignalId, Affected>,
     mask: u8,
     direction: u8,
     out: u8,
@@ -84,7 +106,8 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         let pin = pin.ok_or_else(|| format!("alternate.{name}: the port has no such pin"))?;
         pin.functions = functions.iter().map(|name| function(cx, name)).collect();
     }
-    Ok(Box::new(Port { pins, mask, direction: 0, out: 0, levels: 0, before: (0, 0) }))
+    let affected = affected(&pins);
+    Ok(Box::new(Port { pins, affected, mask, direction: 0, out: 0, levels: 0, before: (0, 0) }))
 }
 
 fn function(cx: &mut Create, name: &str) -> Function {
@@ -189,14 +212,9 @@ impl Device for Port {
     }
 
     fn signal(&mut self, id: SignalId, _: bool, cx: &mut Context) {
-        let mask_of = |wanted: &dyn Fn(&Function) -> bool| {
-            let pins = self.pins.iter().filter(|pin| pin.functions.iter().any(wanted));
-            pins.fold(0, |mask, pin| mask | 1 << pin.bit)
-        };
-        let mask: u8 = mask_of(&|function| function.has(id));
-        let toggled: u8 = mask_of(&|function| function.toggle == id);
+        let Affected { pins, toggled } = self.affected.get(&id).copied().unwrap_or_default();
         self.out ^= toggled;
-        self.refresh(mask, cx);
+        self.refresh(pins, cx);
     }
 
     fn reset(&mut self, cx: &mut Context) {

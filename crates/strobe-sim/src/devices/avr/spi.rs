@@ -237,9 +237,12 @@ impl Device for Spi {
         Some(value.into())
     }
 
-    fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
-        // A read takes the edges that have passed, and with them samples MISO. Reading SPSR or SPDR
-        // again leaves the sequence that clears flags where it is.
+    fn reading(&mut self, register: u32, _: Size, _: &mut Context) -> Reading {
+        // It clears flags that SPSR has been read with.
+        if register == SPDR {
+            return Reading::Unknown;
+        }
+        // A read takes the edges that have passed, and with them samples MISO.
         let edge = self.transfer.as_ref().map(|t| t.start + (t.halves + 1) * t.half);
         Reading::FIXED.before(edge.filter(|_| !self.standstill.is_on()).unwrap_or(u64::MAX))
     }

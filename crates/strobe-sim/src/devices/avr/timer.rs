@@ -184,6 +184,22 @@ impl Timer {
     }
 
     fn count(&mut self, clocks: u64, cx: &mut Context) {
+        self.advance(clocks, cx);
+        self.show(cx);
+    }
+
+    /// Counts up to now and, if outputs or flags have changed, shows that. A loop that polls reads
+    /// without a change nearly always.
+    fn catch_up_to_read(&mut self, cx: &mut Context) {
+        let clocks = self.clock.take(cx.now());
+        let outputs = self.levels();
+        if self.advance(clocks, cx) || self.levels() != outputs {
+            self.show(cx);
+        }
+    }
+
+    /// Counts. Returns whether anything happened that raises a flag.
+    fn advance(&mut self, clocks: u64, cx: &mut Context) -> bool {
         let before = self.raised;
         self.raised |= self.wave.run(clocks);
         let events = std::mem::take(&mut self.wave.events);
@@ -194,7 +210,13 @@ impl Timer {
                 cx.lose_requests(line, happened.saturating_sub(taken));
             }
         }
-        self.show(cx);
+        self.raised != before || events.iter().any(|&n| n > 0)
+    }
+
+    /// The levels of the outputs, a bit each.
+    fn levels(&self) -> u8 {
+        let channels = self.wave.channels.iter().rev();
+        channels.fold(0, |bits, channel| bits << 1 | u8::from(channel.output))
     }
 
     /// Outputs and interrupt lines as they are now, and the next event.
@@ -306,7 +328,7 @@ impl Timer {
 
 impl Device for Timer {
     fn read(&mut self, offset: u32, _: Size, cx: &mut Context) -> Option<u32> {
-        self.catch_up(cx);
+        self.catch_up_to_read(cx);
         Some(u32::from(match register(self.wide, offset)? {
             Register::ControlA => self.control_a,
             Register::ControlB => self.control_b,

@@ -125,8 +125,12 @@ impl Bus {
         if cycle != u64::MAX {
             self.pace.schedule(id, (*due != u64::MAX).then_some(*due));
         }
-        *due = cycle.max(self.now);
-        self.recompute_due();
+        let before = std::mem::replace(due, cycle.max(self.now));
+        if *due <= self.next_due {
+            self.next_due = *due;
+        } else if before == self.next_due {
+            self.recompute_due();
+        }
         self.attention = true;
     }
 
@@ -154,7 +158,8 @@ impl Bus {
         entry.1 = level;
         let number = entry.0;
         // Several devices may share a line: it is high while any of them asks.
-        let high = self.slots.iter().flat_map(|s| &s.irqs).any(|&(n, on)| n == number && on);
+        let high =
+            level || self.slots.iter().flat_map(|s| &s.irqs).any(|&(n, on)| n == number && on);
         let (word, bit) = (number as usize / 32, 1u32 << (number % 32));
         if usize::from(number) < IRQS {
             if high && self.interrupts.levels[word] & bit == 0 {

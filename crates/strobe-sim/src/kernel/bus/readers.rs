@@ -6,20 +6,30 @@ use std::ops::Range;
 /// Pairs remembered: firmware has far fewer places that read registers.
 const MOST: usize = 4096;
 
+/// Instructions of a loop that polls and its calls; a power of two.
+const LATE: usize = 64;
+
 /// Instructions of the core and the registers that they have read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Readers {
     pairs: BTreeSet<(u32, u32)>,
-    /// The latest pair: a loop that polls is the same again and again.
-    last: (u32, u32),
+    /// Late pairs, by where the instruction is: a loop that polls is the same again and again.
+    late: [(u32, u32); LATE],
+}
+
+impl Default for Readers {
+    fn default() -> Self {
+        Readers { pairs: BTreeSet::new(), late: [(0, 0); LATE] }
+    }
 }
 
 impl Readers {
     /// The instruction at `pc` has read the register at `address`.
     pub(crate) fn note(&mut self, pc: u32, address: u32) {
-        if self.last != (pc, address) && self.pairs.len() < MOST {
-            self.last = (pc, address);
-            self.pairs.insert(self.last);
+        let late = &mut self.late[pc as usize / 2 % LATE];
+        if *late != (pc, address) && self.pairs.len() < MOST {
+            *late = (pc, address);
+            self.pairs.insert(*late);
         }
     }
 
