@@ -24,6 +24,7 @@ pub struct HalfCycles {
 
 impl HalfCycles {
     /// Whether the event never costs anything.
+    #[inline]
     pub fn is_zero(self) -> bool {
         self == HalfCycles::default()
     }

@@ -103,6 +103,9 @@ pub struct Block {
     /// Runs in the interpreter since it was last looked at for compiling.
     #[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "nothing gets hot"))]
     pub(crate) heat: u32,
+    /// Compiled regions that it is part of.
+    #[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "nothing is compiled"))]
+    pub(crate) regions: u8,
     /// Its compiled code, if it can be entered here.
     pub(super) compiled: Option<Compiled>,
     /// ITSTATE before each instruction and behind the last; empty if it is zero throughout.
@@ -161,6 +164,7 @@ impl Block {
     /// Whether a computed jump from this block to `target` stays inside a function, so that nobody
     /// who follows the flow need know: what a `switch` becomes. Returns and calls are never
     /// among them.
+    #[inline]
     pub(crate) fn jumps_inside(&self, target: &Block) -> bool {
         self.by_table && target.function == (self.function.0, false)
     }

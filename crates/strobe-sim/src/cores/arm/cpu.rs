@@ -163,6 +163,7 @@ impl Cpu {
     }
 
     /// Whether SP is the process stack pointer now.
+    #[inline]
     pub fn uses_psp(&self) -> bool {
         self.spsel && self.ipsr == 0
     }

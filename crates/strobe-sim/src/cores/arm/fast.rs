@@ -48,6 +48,7 @@ impl<O: Observer> Machine<O> {
 
     /// Runs blocks until one does not fit before the horizon, needs care, or is not decoded yet.
     pub(super) fn run_blocks(&mut self, mut id: BlockId) -> Result<(), Stop> {
+        self.prepare_frame();
         loop {
             let block = &self.blocks.all[id as usize];
             if self.now + u64::from(block.worst) > self.horizon {
@@ -250,7 +251,7 @@ impl<O: Observer> Machine<O> {
     /// function.
     #[inline(always)]
     fn arrive_at(&mut self, to: BlockId, id: BlockId) -> bool {
-        let [from, target] = [id, to].map(|id| &self.blocks.all[id as usize]);
+        let (from, target) = (&self.blocks.all[id as usize], &self.blocks.all[to as usize]);
         let (arrival, inside) = (target.arrival, from.jumps_inside(target));
         if inside && self.jit.is_on() {
             self.blocks.note_inside(id, to);

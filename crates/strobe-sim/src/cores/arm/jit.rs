@@ -34,7 +34,7 @@ use crate::kernel::flash::HalfCycles;
 use crate::kernel::observe::{Observer, Wait};
 use strobe_model::Cause;
 
-/// Runs of a block before it is compiled: compiling costs as much as some ten thousand of them.
+/// Runs of a block before it is compiled.
 const HOT: u32 = 4000;
 
 /// Of these, as many must its neighbours have seen to come along.
@@ -42,6 +42,21 @@ const WARM: u32 = 8;
 
 /// Compiled instructions at most; what is hot after that stays interpreted.
 const MOST_INSTRUCTIONS: usize = 1 << 18;
+
+/// Instructions that may be compiled before anything is known to be worth it.
+const ADVANCE: usize = 400;
+
+/// What compiling one instruction costs, in instructions interpreted.
+const COST: u64 = 8000;
+
+/// Part of the time of interpreted instructions that compiling may take, whatever comes of it.
+const SHARE: u64 = 10;
+
+/// Of the time of interpreting it, what each compiled instruction saves: 3 / 4.
+const SAVED: (u64, u64) = (3, 4);
+
+/// Times that a region's instructions need care before anything is done about it.
+const MANY_MISSES: u32 = 100;
 
 /// Memories besides flash and RAM that compiled code reaches.
 const MOST_MEMORIES: usize = 6;
@@ -68,16 +83,23 @@ struct Event {
     likely: u64,
 }
 
+/// What the code of a region has counted: it has the addresses.
+struct Counters {
+    slots: Box<[Slot]>,
+    /// For each of the region's places.
+    events: Box<[Event]>,
+}
+
 /// A region: its blocks, its code and what that has counted.
 struct Region {
     blocks: Vec<BlockId>,
     /// For each block: its jump stays inside, so that the code pays for the target's wait.
     inside: Vec<bool>,
-    slots: Box<[Slot]>,
     places: Vec<Place>,
-    /// For each of the places.
-    events: Box<[Event]>,
+    counters: Counters,
     code: Code,
+    /// Times that an instruction needed care.
+    misses: u32,
 }
 
 /// Where a block's compiled code is: region and entry.
@@ -94,8 +116,24 @@ pub(crate) struct Jit {
     compiler: Option<code::Compiler>,
     regions: Vec<Region>,
     instructions: usize,
-    /// Compiled code leaves before the stack pointer does what an observer wants to know.
+    /// Instructions executed by compiled code.
+    executed: u64,
+    /// Compiles what is hot even if that costs more than it can bring.
+    at_any_cost: bool,
+    frame: Frame,
+    /// Instructions compiled so far, also those whose code is forgotten.
+    spent: usize,
+    ways: Ways,
+}
+
+/// What compiled code does only where somebody needs it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ways {
+    /// It leaves before the stack pointer does what an observer wants to know.
     watches_stack: bool,
+    /// It accesses RAM besides the main one. Most firmware has nothing there, and each further
+    /// memory makes every access longer.
+    reaches_further: bool,
 }
 
 impl Default for Jit {
@@ -105,7 +143,11 @@ impl Default for Jit {
             compiler: None,
             regions: Vec::new(),
             instructions: 0,
-            watches_stack: false,
+            executed: 0,
+            at_any_cost: false,
+            frame: Frame::default(),
+            spent: 0,
+            ways: Ways::default(),
         }
     }
 }
@@ -118,7 +160,7 @@ impl Jit {
 
     /// Whether the stack pointer is watched; to be set before anything is compiled.
     pub(super) fn watch_stack(&mut self, watched: bool) {
-        self.watches_stack = watched;
+        self.ways.watches_stack = watched;
     }
 
     /// Forgets all code; the counts must have been taken before.
@@ -128,11 +170,23 @@ impl Jit {
         self.instructions = 0;
     }
 
-    /// Compiles the region around a block that has become hot, if that can be done.
-    fn compile(&mut self, blocks: &mut Blocks, bus: &Bus, hot: BlockId, warm: u32) {
-        if self.instructions > MOST_INSTRUCTIONS {
-            return;
+    /// How many instructions compiling may take on, `retired` having been executed in all. Both
+    /// are counted and not timed, so that a run is the same each time.
+    fn affordable(&self, retired: u64) -> usize {
+        let room = MOST_INSTRUCTIONS.saturating_sub(self.instructions);
+        if self.at_any_cost {
+            return room;
         }
+        let interpreted = retired.saturating_sub(self.executed);
+        let earned = interpreted / SHARE + self.executed / SAVED.1 * SAVED.0;
+        let affordable = (earned / COST) as usize + ADVANCE;
+        affordable.saturating_sub(self.spent).min(room)
+    }
+
+    /// Compiles the region around a block that has become hot, if that can be done and is worth
+    /// it.
+    fn compile(&mut self, blocks: &mut Blocks, bus: &Bus, hot: Hot) {
+        let most = self.affordable(hot.retired);
         if self.compiler.is_none() {
             self.compiler = code::Compiler::new();
         }
@@ -140,33 +194,52 @@ impl Jit {
             self.threshold = None;
             return;
         };
-        let watches_stack = self.watches_stack;
-        let Some(plan) = region::plan(blocks, bus, hot, warm) else { return };
+        let ways = self.ways;
+        let Some(plan) = region::plan(blocks, bus, hot, most) else { return };
+        let slots = vec![Slot::default(); plan.blocks.len()].into();
+        let events = vec![Event::default(); plan.events.len()].into();
+        let mut counters = Counters { slots, events };
         let Some(code) = compiler.compile(|function, context, host| {
-            build::function(function, context, &plan, bus, host, watches_stack);
+            build::function(function, context, &plan, &mut counters, bus, host, ways);
         }) else {
             self.threshold = None;
             return;
         };
         let region = self.regions.len() as u32;
-        self.instructions += plan.blocks.iter().map(|b| b.block.insns.len()).sum::<usize>();
+        let instructions = plan.blocks.iter().map(|b| b.block.insns.len()).sum::<usize>();
+        self.instructions += instructions;
+        self.spent += instructions;
         let ids: Vec<BlockId> = plan.blocks.iter().map(|b| b.id).collect();
         let inside = plan.blocks.iter().map(|b| b.target.is_some()).collect();
-        let slots = vec![Slot::default(); plan.blocks.len()].into();
-        let events = vec![Event::default(); plan.events.len()].into();
         let places = plan.events;
         for (entry, at) in (0..).zip(plan.entries) {
             blocks.all[ids[at] as usize].compiled = Some(Compiled { region, entry });
         }
-        self.regions.push(Region { blocks: ids, inside, slots, places, events, code });
+        for &id in &ids {
+            let regions = &mut blocks.all[id as usize].regions;
+            *regions = regions.saturating_add(1);
+        }
+        self.regions.push(Region { blocks: ids, inside, places, counters, code, misses: 0 });
     }
+}
+
+/// A block that has become hot.
+#[derive(Debug, Clone, Copy)]
+struct Hot {
+    block: BlockId,
+    /// Runs that its neighbours must have seen to come along.
+    warm: u32,
+    /// Instructions executed so far.
+    retired: u64,
 }
 
 impl<O: Observer> Machine<O> {
     /// After how many runs a block is compiled to host code; `None` interprets everything. The
-    /// figures are the same either way.
+    /// figures are the same either way. What is hot by this number is compiled even if that costs
+    /// more than it can bring.
     pub fn set_compile_after(&mut self, runs: Option<u32>) {
         self.jit.threshold = runs;
+        self.jit.at_any_cost = true;
     }
 
     /// A block has run once more in the interpreter: compiles it when that is often enough.
@@ -178,34 +251,37 @@ impl<O: Observer> Machine<O> {
         if block.heat >= threshold {
             block.heat = 0;
             let warm = threshold.div_ceil(HOT / WARM);
-            self.jit.compile(&mut self.blocks, &self.bus, id, warm);
+            self.jit.ways.reaches_further |= self.points_further();
+            let hot = Hot { block: id, warm, retired: self.instructions };
+            self.jit.compile(&mut self.blocks, &self.bus, hot);
+        }
+    }
+
+    /// Before a stretch of blocks: tells compiled code where the memories are.
+    pub(super) fn prepare_frame(&mut self) {
+        let frame = &mut self.jit.frame;
+        frame.ram = self.bus.ram.data.as_mut_ptr();
+        frame.flash = self.bus.flash.data.as_ptr();
+        for (at, memory) in frame.more.iter_mut().zip(&mut self.bus.more) {
+            *at = memory.data.as_mut_ptr();
         }
     }
 
     /// Runs compiled code from a block on that fits before the horizon.
     pub(super) fn run_compiled(&mut self, at: Compiled) -> Left {
         let region = &mut self.jit.regions[at.region as usize];
-        let mut more = [std::ptr::null_mut(); MOST_MEMORIES];
-        for (at, memory) in more.iter_mut().zip(&mut self.bus.more) {
-            *at = memory.data.as_mut_ptr();
-        }
-        let mut frame = Frame {
-            budget: (self.horizon - self.now) as i64,
-            instructions: self.instructions,
-            slack: &raw mut self.slack,
-            carry: self.carry.carry,
-            value: 0,
-            ram: self.bus.ram.data.as_mut_ptr(),
-            more,
-            flash: self.bus.flash.data.as_ptr(),
-            slots: region.slots.as_mut_ptr(),
-            events: region.events.as_mut_ptr(),
-            stamps: self.bus.flash_interface.accelerator.stamps.as_ptr(),
-            accelerator: &raw mut self.bus.flash_interface.accelerator,
-            stack: self.observer.stack_window(),
-        };
-        let exit = region.code.run(&mut self.cpu, &mut frame, at.entry);
+        let frame = &mut self.jit.frame;
+        let accelerator = &mut self.bus.flash_interface.accelerator;
+        frame.budget = (self.horizon - self.now) as i64;
+        frame.instructions = self.instructions;
+        frame.carry = self.carry.carry;
+        frame.slack = &raw mut self.slack;
+        frame.stamps = accelerator.stamps.as_ptr();
+        frame.accelerator = &raw mut *accelerator;
+        frame.stack = self.observer.stack_window();
+        let exit = region.code.run(&mut self.cpu, frame, at.entry);
         self.now = self.horizon.wrapping_add_signed(-frame.budget);
+        self.jit.executed += frame.instructions - self.instructions;
         self.instructions = frame.instructions;
         self.carry.carry = frame.carry;
         let id = region.blocks[exit.block];
@@ -213,13 +289,33 @@ impl<O: Observer> Machine<O> {
             code::ExitKind::Horizon => Left::Horizon(id),
             code::ExitKind::Next => Left::Ended(id, End::Next),
             code::ExitKind::Direct => Left::Ended(id, End::Direct),
-            code::ExitKind::Indirect => Left::Ended(id, End::Indirect(frame.value)),
+            code::ExitKind::Indirect => Left::Ended(id, End::Indirect(self.jit.frame.value)),
             code::ExitKind::Miss => {
                 // What this run did otherwise is settled already.
                 self.deviations.clear();
+                region.misses += 1;
+                if region.misses == MANY_MISSES {
+                    self.look_further();
+                }
                 Left::Miss(id, exit.at)
             }
         }
+    }
+
+    /// Code often leaves for what it cannot access: if that may be because there is RAM besides the
+    /// main one, it is forgotten, and compiled with that.
+    #[cold]
+    fn look_further(&mut self) {
+        if !self.jit.ways.reaches_further && self.points_further() {
+            self.jit.ways.reaches_further = true;
+            self.forget_compiled();
+        }
+    }
+
+    /// Whether a register points to RAM besides the main one.
+    fn points_further(&self) -> bool {
+        let mut more = self.bus.more_ram();
+        more.any(|(_, memory)| self.cpu.r[..15].iter().any(|&r| memory.contains(r)))
     }
 
     /// Forgets everything decoded and compiled, as the observer has to.
@@ -236,7 +332,9 @@ impl<O: Observer> Machine<O> {
     pub(super) fn forget_compiled(&mut self) {
         self.take_counts();
         self.jit.clear();
-        self.blocks.all.iter_mut().for_each(|block| block.compiled = None);
+        for block in &mut self.blocks.all {
+            (block.compiled, block.regions) = (None, 0);
+        }
     }
 
     /// Hands the observer what compiled code has counted.
@@ -244,7 +342,7 @@ impl<O: Observer> Machine<O> {
         self.take_waits();
         for region in &mut self.jit.regions {
             for (at, &id) in region.blocks.iter().enumerate() {
-                let slot = std::mem::take(&mut region.slots[at]);
+                let slot = std::mem::take(&mut region.counters.slots[at]);
                 if slot.straight > 0 {
                     self.observer.block(id, false, slot.straight);
                 }
@@ -257,7 +355,7 @@ impl<O: Observer> Machine<O> {
                     self.observer.wait(block.address(block.body as usize), wait);
                 }
             }
-            for (event, place) in region.events.iter_mut().zip(&region.places) {
+            for (event, place) in region.counters.events.iter_mut().zip(&region.places) {
                 let Event { count, likely } = std::mem::take(event);
                 if count == 0 {
                     continue;

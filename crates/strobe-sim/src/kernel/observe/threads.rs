@@ -168,6 +168,7 @@ impl Threads {
     }
 
     /// The thread that runs or, in a handler, was interrupted.
+    #[inline]
     pub fn current(&self) -> usize {
         self.current
     }

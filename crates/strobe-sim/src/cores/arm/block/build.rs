@@ -131,6 +131,7 @@ impl Blocks {
             idle: false,
             stop_here,
             heat: 0,
+            regions: 0,
             compiled: None,
             plain: !conditional && !insns_take_their_time && !waits,
             multiplies_long,

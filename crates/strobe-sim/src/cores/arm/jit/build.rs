@@ -1,15 +1,18 @@
 //! A region as one host function: guest registers live in host registers between its blocks.
 //!
 //! The function is entered with a number that selects the block to begin at. Each block's end pays
-//! its cycles and checks that the next block fits before the horizon. Everything that leaves goes
-//! through one exit, which writes back what the region changes.
+//! its cycles and checks that the next block fits before the horizon.
+//!
+//! Memory has all registers at the end of each block and, at the latest, where the code leaves: a
+//! block stores what it has changed. So an exit needs no value of every register, which would make
+//! the code grow with the product of exits and registers, and the time to compile it with more.
 
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    Block as Label, BlockArg, BlockCall, Function, InstBuilder, JumpTableData, MemFlagsData,
-    SigRef, Type, Value, types,
+    Block as Label, BlockArg, BlockCall, Function, InstBuilder, InstructionData, JumpTableData,
+    MemFlagsData, Opcode, SigRef, Type, Value, ValueDef, types,
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
@@ -17,8 +20,8 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variab
 use super::code::{Exit, ExitKind, Frame, SLACK};
 use super::flags::{self, Flags};
 
-use super::Slot;
 use super::region::Plan;
+use super::{Counters, Slot, Ways};
 use crate::cores::arm::cpu::Cpu;
 use crate::cores::arm::insn::{Insn, NO_REG};
 use crate::cores::arm::run::EXC_RETURN;
@@ -32,9 +35,10 @@ pub(super) fn function(
     function: &mut Function,
     context: &mut FunctionBuilderContext,
     plan: &Plan,
+    counters: &mut Counters,
     bus: &Bus,
     host: TargetFrontendConfig,
-    watches_stack: bool,
+    ways: Ways,
 ) {
     let mut b = FunctionBuilder::new(function, context);
     let entry = b.create_block();
@@ -46,9 +50,9 @@ pub(super) fn function(
     };
     let ram = load(&mut b, offset_of!(Frame, ram));
     let flash = load(&mut b, offset_of!(Frame, flash));
-    let slots = load(&mut b, offset_of!(Frame, slots));
     let slack = load(&mut b, offset_of!(Frame, slack));
-    let events = load(&mut b, offset_of!(Frame, events));
+    let slots = b.ins().iconst(types::I64, counters.slots.as_mut_ptr() as i64);
+    let events = b.ins().iconst(types::I64, counters.events.as_mut_ptr() as i64);
     // What the region uses is known once it is built: the registers are loaded in a block built
     // last.
     let dispatch = b.create_block();
@@ -78,9 +82,11 @@ pub(super) fn function(
         call_convention: host.default_call_conv,
         fp_checked: false,
         waits_first: None,
-        watches_stack,
+        watches_stack: ways.watches_stack,
+        reaches_further: ways.reaches_further,
         used: 0,
-        changed: 0,
+        unstored: 0,
+        flag_tail: None,
     };
     (0..plan.blocks.len()).for_each(|at| build.block(at));
     build.leave();
@@ -92,10 +98,6 @@ pub(super) fn function(
 /// The machine's state as the function keeps it.
 pub(super) struct State {
     pub(super) r: [Variable; 15],
-    pub(super) n: Variable,
-    pub(super) z: Variable,
-    pub(super) c: Variable,
-    pub(super) v: Variable,
     pub(super) budget: Variable,
     instructions: Variable,
     carry: Variable,
@@ -105,10 +107,6 @@ impl State {
     fn declare(b: &mut FunctionBuilder) -> Self {
         State {
             r: std::array::from_fn(|_| b.declare_var(types::I32)),
-            n: b.declare_var(types::I32),
-            z: b.declare_var(types::I32),
-            c: b.declare_var(types::I32),
-            v: b.declare_var(types::I32),
             budget: b.declare_var(types::I64),
             instructions: b.declare_var(types::I64),
             carry: b.declare_var(types::I32),
@@ -144,11 +142,19 @@ pub(super) struct Build<'a> {
     pub(super) waits_first: Option<Value>,
     /// The stack pointer stays in a window, or an instruction needs care.
     watches_stack: bool,
+    /// Accesses try RAM besides the main one, too.
+    pub(super) reaches_further: bool,
     /// Registers read or written anywhere.
     used: u16,
-    /// Registers written anywhere.
-    changed: u16,
+    /// Registers that memory does not have yet.
+    pub(super) unstored: u16,
+    /// Where exits go that have the present flags to store.
+    flag_tail: Option<Label>,
 }
+
+/// Registers that an exit may store itself. With more, they are stored before whatever may leave,
+/// once and for all exits behind.
+const MOST_UNSTORED: u32 = 3;
 
 /// Access that cannot trap on the host.
 pub(super) fn trusted() -> MemFlagsData {
@@ -171,7 +177,7 @@ impl Build<'_> {
             self.check_stack(value);
         }
         self.used |= 1 << r;
-        self.changed |= 1 << r;
+        self.unstored |= 1 << r;
         self.b.def_var(self.state.r[usize::from(r)], value);
     }
 
@@ -179,9 +185,53 @@ impl Build<'_> {
         self.b.ins().iconst(types::I32, i64::from(value))
     }
 
+    /// The constant that a value is, if it is known to be one.
+    pub(super) fn known(&self, value: Value) -> Option<u32> {
+        let dfg = &self.b.func.dfg;
+        let ValueDef::Result(inst, _) = dfg.value_def(value) else { return None };
+        match dfg.insts[inst] {
+            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits() as u32),
+            _ => None,
+        }
+    }
+
+    /// A value of 32 bits and a constant.
+    pub(super) fn plus(&mut self, value: Value, constant: i32) -> Value {
+        match self.known(value) {
+            Some(known) => self.constant(known.wrapping_add_signed(constant)),
+            None if constant == 0 => value,
+            None => self.b.ins().iadd_imm_s(value, i64::from(constant)),
+        }
+    }
+
+    /// Stores registers of a set, as far as memory does not have them.
+    pub(super) fn store_registers(&mut self, set: u16) {
+        let lacking = set & self.unstored;
+        self.unstored &= !lacking;
+        for r in (0..15).filter(|r| lacking >> r & 1 != 0) {
+            let value = self.b.use_var(self.state.r[r]);
+            let offset = offset_of!(Cpu, r) + 4 * r;
+            self.b.ins().store(trusted(), value, self.cpu, offset as i32);
+        }
+    }
+
+    /// Before something that may leave.
+    pub(super) fn store_many(&mut self) {
+        if self.unstored.count_ones() > MOST_UNSTORED {
+            self.store_registers(u16::MAX);
+        }
+    }
+
+    /// The flags have changed: exits from here on have other ones to store.
+    pub(super) fn forget_tails(&mut self) {
+        self.flag_tail = None;
+    }
+
     fn block(&mut self, number: usize) {
         self.b.switch_to_block(self.labels[number]);
         self.flags = Flags::unchanged();
+        self.forget_tails();
+        self.unstored = 0;
         self.fp_checked = false;
         let block = self.plan.blocks[number].block;
         for (at, &insn) in block.insns[..block.body as usize].iter().enumerate() {
@@ -201,6 +251,7 @@ impl Build<'_> {
             (Some(&last), None) => self.jump(last, block.end),
             (Some(&last), Some(condition)) => {
                 let passes = self.condition(condition);
+                self.store_registers(u16::MAX);
                 let [taken, straight] = [self.b.create_block(), self.b.create_block()];
                 self.b.ins().brif(passes, taken, &[], straight, &[]);
                 let flags = self.flags;
@@ -298,6 +349,13 @@ impl Build<'_> {
     }
 
     fn branch(&mut self, passes: Value) {
+        self.store_registers(u16::MAX);
+        let member = &self.plan.blocks[self.at.0];
+        let needed = |to: Option<usize>| {
+            to.map_or(flags::ALL, |to| flags::needed(self.plan.blocks[to].block))
+        };
+        let both = needed(member.next) & needed(member.target);
+        self.keep_flags(both);
         let [taken, straight] = [self.b.create_block(), self.b.create_block()];
         self.b.ins().brif(passes, taken, &[], straight, &[]);
         let flags = self.flags;
@@ -380,11 +438,34 @@ impl Build<'_> {
 
     /// Goes on only if `holds`; otherwise the instruction being built needs care.
     pub(super) fn or_miss(&mut self, holds: Value) {
-        let [on, miss] = [self.b.create_block(), self.b.create_block()];
-        self.b.ins().brif(holds, on, &[], miss, &[]);
+        self.store_many();
+        let on = self.b.create_block();
+        self.go_to_or_miss(holds, on, &[]);
+        self.b.switch_to_block(on);
+    }
+
+    /// Goes to a block if `holds`; otherwise the instruction being built needs care. Afterwards
+    /// no block is being filled.
+    pub(super) fn go_to_or_miss(&mut self, holds: Value, to: Label, arguments: &[BlockArg]) {
+        if self.is_stored() {
+            let word = [BlockArg::Value(self.exit_word(ExitKind::Miss))];
+            self.b.ins().brif(holds, to, arguments, self.exit, &word);
+            return;
+        }
+        let miss = self.b.create_block();
+        self.b.ins().brif(holds, to, arguments, miss, &[]);
         self.b.switch_to_block(miss);
         self.miss();
-        self.b.switch_to_block(on);
+    }
+
+    /// Whether memory has all registers and flags.
+    fn is_stored(&self) -> bool {
+        self.unstored == 0 && self.flags_are_stored()
+    }
+
+    fn exit_word(&mut self, kind: ExitKind) -> Value {
+        let exit = Exit { kind, block: self.at.0, at: self.at.1 };
+        self.b.ins().iconst(types::I64, exit.pack())
     }
 
     /// Leaves before the instruction being built. The block being filled must be a cold one.
@@ -397,6 +478,7 @@ impl Build<'_> {
 
     /// Counts the block's run and its cycles and instructions.
     fn pay(&mut self, counter: usize, jumps: bool) {
+        self.store_registers(u16::MAX);
         let block = self.plan.blocks[self.at.0].block;
         self.add_to(self.slots, self.at.0 * size_of::<Slot>() + counter, 1);
         let cycles = block.cycles + if jumps { block.refill } else { 0 };
@@ -462,13 +544,21 @@ impl Build<'_> {
         let budget = self.b.use_var(self.state.budget);
         let fits = IntCC::SignedGreaterThanOrEqual;
         let fits = self.b.ins().icmp_imm_s(fits, budget, i64::from(block.worst));
+        let from = self.at;
+        if self.is_stored() && !self.bus.flash_interface.accelerator.is_on() {
+            self.at = (to, 0);
+            let word = [BlockArg::Value(self.exit_word(ExitKind::Horizon))];
+            self.b.ins().brif(fits, self.labels[to], &[], self.exit, &word);
+            self.at = from;
+            return;
+        }
         let [on, late] = [self.b.create_block(), self.b.create_block()];
         self.b.ins().brif(fits, on, &[], late, &[]);
         let flags = self.flags;
         self.b.switch_to_block(late);
         self.b.set_cold_block(late);
         self.arrive(arrived);
-        let from = std::mem::replace(&mut self.at, (to, 0));
+        self.at = (to, 0);
         self.leave_with(ExitKind::Horizon);
         self.at = from;
         self.flags = flags;
@@ -478,23 +568,43 @@ impl Build<'_> {
         self.b.ins().jump(self.labels[to], &[]);
     }
 
-    /// Leaves with everything written back.
+    /// Leaves with everything stored.
     fn leave_with(&mut self, kind: ExitKind) {
+        let unstored = self.unstored;
+        self.store_registers(u16::MAX);
+        self.unstored = unstored;
+        let word = self.exit_word(kind);
+        if self.flags_are_stored() {
+            self.b.ins().jump(self.exit, &[BlockArg::Value(word)]);
+            return;
+        }
+        let known = self.flag_tail;
+        let tail = known.unwrap_or_else(|| self.b.create_block());
+        self.b.ins().jump(tail, &[BlockArg::Value(word)]);
+        if known.is_none() {
+            self.build_flag_tail(tail);
+        }
+    }
+
+    /// Stores the flags and leaves.
+    fn build_flag_tail(&mut self, tail: Label) {
+        let word = self.b.append_block_param(tail, types::I64);
+        self.b.switch_to_block(tail);
+        self.b.set_cold_block(tail);
         let flags = self.flags;
         self.keep_flags(flags::ALL);
         self.flags = flags;
-        let exit = Exit { kind, block: self.at.0, at: self.at.1 };
-        let word = self.b.ins().iconst(types::I64, exit.pack());
         self.b.ins().jump(self.exit, &[BlockArg::Value(word)]);
+        self.flag_tail = Some(tail);
     }
 
     /// The one exit.
     fn leave(&mut self) {
         self.b.switch_to_block(self.exit);
         let word = self.b.block_params(self.exit)[0];
-        for (base, offset, variable, _) in self.places(self.changed) {
+        for (offset, variable, _) in self.figures() {
             let value = self.b.use_var(variable);
-            self.b.ins().store(trusted(), value, base, offset);
+            self.b.ins().store(trusted(), value, self.frame, offset);
         }
         self.b.ins().return_(&[word]);
     }
@@ -502,8 +612,13 @@ impl Build<'_> {
     /// Loads what the region uses and goes to the entry asked for.
     fn enter(&mut self, dispatch: Label, number: Value) {
         self.b.switch_to_block(dispatch);
-        for (base, offset, variable, ty) in self.places(self.used) {
-            let value = self.b.ins().load(ty, trusted(), base, offset);
+        for r in (0..15).filter(|r| self.used >> r & 1 != 0) {
+            let offset = (offset_of!(Cpu, r) + 4 * r) as i32;
+            let value = self.b.ins().load(types::I32, trusted(), self.cpu, offset);
+            self.b.def_var(self.state.r[r], value);
+        }
+        for (offset, variable, ty) in self.figures() {
+            let value = self.b.ins().load(ty, trusted(), self.frame, offset);
             self.b.def_var(variable, value);
         }
         let nowhere = self.b.create_block();
@@ -515,27 +630,18 @@ impl Build<'_> {
         self.b.switch_to_block(nowhere);
         self.b.set_cold_block(nowhere);
         self.flags = Flags::unchanged();
+        self.unstored = 0;
         self.at = (0, 0);
         self.leave_with(ExitKind::Horizon);
     }
 
-    /// Where the state lies in memory: base, offset, variable, type.
-    fn places(&self, registers: u16) -> Vec<(Value, i32, Variable, Type)> {
-        let State { r, n, z, c, v, budget, instructions, carry } = &self.state;
-        let (cpu, frame) = (self.cpu, self.frame);
-        let mut places: Vec<_> = (0..15)
-            .filter(|i| registers >> i & 1 != 0)
-            .map(|i| (cpu, offset_of!(Cpu, r) + 4 * i, r[i], types::I32))
-            .collect();
-        places.extend([
-            (cpu, offset_of!(Cpu, n), *n, types::I32),
-            (cpu, offset_of!(Cpu, z), *z, types::I32),
-            (cpu, offset_of!(Cpu, c), *c, types::I32),
-            (cpu, offset_of!(Cpu, v), *v, types::I32),
-            (frame, offset_of!(Frame, budget), *budget, types::I64),
-            (frame, offset_of!(Frame, instructions), *instructions, types::I64),
-            (frame, offset_of!(Frame, carry), *carry, types::I32),
-        ]);
-        places.into_iter().map(|(b, at, variable, ty)| (b, at as i32, variable, ty)).collect()
+    /// Where the frame has what the code counts: offset, variable, type.
+    fn figures(&self) -> [(i32, Variable, Type); 3] {
+        let State { budget, instructions, carry, .. } = self.state;
+        [
+            (offset_of!(Frame, budget) as i32, budget, types::I64),
+            (offset_of!(Frame, instructions) as i32, instructions, types::I64),
+            (offset_of!(Frame, carry) as i32, carry, types::I32),
+        ]
     }
 }

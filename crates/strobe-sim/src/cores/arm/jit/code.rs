@@ -13,7 +13,7 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::Module;
 
-use super::{Event, MOST_MEMORIES, Slot};
+use super::MOST_MEMORIES;
 use crate::cores::arm::cpu::Cpu;
 use crate::cores::arm::exec::{Port, Work, exec};
 use crate::cores::arm::fault::Fault;
@@ -39,13 +39,34 @@ pub(super) struct Frame {
     pub(super) flash: *const u8,
     /// The further memories, in the bus's order.
     pub(super) more: [*mut u8; MOST_MEMORIES],
-    pub(super) slots: *mut Slot,
-    pub(super) events: *mut Event,
     /// The flash accelerator, and the stamps that it keeps by block.
     pub(super) accelerator: *mut Accelerator,
     pub(super) stamps: *const u64,
     /// Where the stack pointer may go.
     pub(super) stack: StackWindow,
+}
+
+// SAFETY: what a frame points at is the machine's that it is part of and goes to another thread
+// with it; each pointer is written again before code runs.
+unsafe impl Send for Frame {}
+
+impl Default for Frame {
+    /// A frame that is still to be filled.
+    fn default() -> Self {
+        Frame {
+            budget: 0,
+            instructions: 0,
+            slack: std::ptr::null_mut(),
+            carry: 0,
+            value: 0,
+            ram: std::ptr::null_mut(),
+            flash: std::ptr::null(),
+            more: [std::ptr::null_mut(); MOST_MEMORIES],
+            accelerator: std::ptr::null_mut(),
+            stamps: std::ptr::null(),
+            stack: StackWindow::NONE,
+        }
+    }
 }
 
 /// Where the two figures of [`Frame::slack`] are.
@@ -193,8 +214,8 @@ impl Code {
     pub(super) fn run(&self, cpu: &mut Cpu, frame: &mut Frame, entry: u32) -> Exit {
         // SAFETY: `entry` points at code that `build::function` made for this signature and that
         // `_memory` keeps. It touches only: fields of `cpu` and `frame`; the pair behind
-        // `frame.slack`; `frame.slots` at the region's own block numbers, and
-        // `frame.events` at its plan's events, for which `Region` holds one each;
+        // `frame.slack`; the region's `Counters`, whose boxes do not move, at its own block numbers
+        // and its plan's events, of which they hold one each;
         // `frame.accelerator`, and its stamps at numbers of blocks that it was given;
         // guest memory through `frame.ram`, `frame.flash` and `frame.more` after comparing
         // the offset with the length that the memory had when the code was
@@ -215,7 +236,7 @@ impl Compiler {
     /// A compiler for this host; `None` if Cranelift does not know it.
     pub(super) fn new() -> Option<Self> {
         let mut flags = settings::builder();
-        flags.set("opt_level", "speed").ok()?;
+        flags.set("opt_level", "none").ok()?;
         flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }).ok()?;
         let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
         (isa.pointer_type() == types::I64).then(|| Compiler {

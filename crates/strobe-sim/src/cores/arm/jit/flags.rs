@@ -4,12 +4,15 @@
 //! values it would be computed from; code for it is made where it is read or where the block is
 //! left.
 
+use std::mem::offset_of;
+
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
-use super::build::Build;
+use super::build::{Build, trusted};
 use super::effect;
 use crate::cores::arm::block::Block;
+use crate::cores::arm::cpu::Cpu;
 use crate::cores::arm::insn::Condition;
 
 /// A set of flags, for the analysis.
@@ -54,12 +57,14 @@ pub(super) struct Flags {
     v: Overflow,
     /// All flags come from this comparison.
     compared: Option<(Value, Value)>,
+    /// Those that memory has.
+    stored: Set,
 }
 
 impl Flags {
     /// As at the start of the block.
     pub(super) fn unchanged() -> Self {
-        Flags { nz: None, c: Carry::Unchanged, v: Overflow::Unchanged, compared: None }
+        Flags { nz: None, c: Carry::Unchanged, v: Overflow::Unchanged, compared: None, stored: ALL }
     }
 }
 
@@ -78,30 +83,49 @@ pub(super) fn needed(block: &Block) -> Set {
 }
 
 impl Build<'_> {
-    /// Puts the flags into their variables, those in `set` at least.
+    /// Puts flags into memory, those in `set` at least.
     pub(super) fn keep_flags(&mut self, set: Set) {
-        if let (Some(value), true) = (self.flags.nz, set & NZ != 0) {
-            self.b.def_var(self.state.n, value);
-            self.b.def_var(self.state.z, value);
+        let lacking = set & !self.flags.stored;
+        if let (Some(value), true) = (self.flags.nz, lacking & NZ != 0) {
+            self.store_flag(offset_of!(Cpu, n), value);
+            self.store_flag(offset_of!(Cpu, z), value);
         }
-        if set & CARRY != 0 && !matches!(self.flags.c, Carry::Unchanged) {
+        if lacking & CARRY != 0 {
             let value = self.carry();
-            self.b.def_var(self.state.c, value);
+            self.store_flag(offset_of!(Cpu, c), value);
         }
-        if set & OVERFLOW != 0 && !matches!(self.flags.v, Overflow::Unchanged) {
+        if lacking & OVERFLOW != 0 {
             let value = self.overflow();
-            self.b.def_var(self.state.v, value);
+            self.store_flag(offset_of!(Cpu, v), value);
         }
+        self.flags.stored |= lacking;
+    }
+
+    /// Whether memory has all flags.
+    pub(super) fn flags_are_stored(&self) -> bool {
+        self.flags.stored == ALL
+    }
+
+    fn store_flag(&mut self, offset: usize, value: Value) {
+        self.b.ins().store(trusted(), value, self.cpu, offset as i32);
+    }
+
+    fn load_flag(&mut self, offset: usize) -> Value {
+        self.b.ins().load(types::I32, trusted(), self.cpu, offset as i32)
     }
 
     pub(super) fn set_nz(&mut self, result: Value) {
         self.flags.nz = Some(result);
         self.flags.compared = None;
+        self.flags.stored &= !NZ;
+        self.forget_tails();
     }
 
     pub(super) fn set_carry(&mut self, carry: Carry) {
         self.flags.c = carry;
         self.flags.compared = None;
+        self.flags.stored &= !CARRY;
+        self.forget_tails();
     }
 
     /// a + b + carry, setting all flags.
@@ -115,7 +139,9 @@ impl Build<'_> {
             c: Carry::Sum(a, b, result),
             v: Overflow::Sum(a, b, result),
             compared: None,
+            stored: 0,
         };
+        self.forget_tails();
         result
     }
 
@@ -127,22 +153,30 @@ impl Build<'_> {
             c: Carry::Difference(a, b),
             v: Overflow::Difference(a, b, result),
             compared: Some((a, b)),
+            stored: 0,
         };
+        self.forget_tails();
         result
     }
 
     fn n(&mut self) -> Value {
-        self.flags.nz.unwrap_or_else(|| self.b.use_var(self.state.n))
+        match self.flags.nz {
+            Some(value) => value,
+            None => self.load_flag(offset_of!(Cpu, n)),
+        }
     }
 
     fn z(&mut self) -> Value {
-        self.flags.nz.unwrap_or_else(|| self.b.use_var(self.state.z))
+        match self.flags.nz {
+            Some(value) => value,
+            None => self.load_flag(offset_of!(Cpu, z)),
+        }
     }
 
     /// C as 0 or 1.
     pub(super) fn carry(&mut self) -> Value {
         match self.flags.c {
-            Carry::Unchanged => self.b.use_var(self.state.c),
+            Carry::Unchanged => self.load_flag(offset_of!(Cpu, c)),
             Carry::Value(value) => value,
             Carry::Difference(a, b) => {
                 let carry = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, a, b);
@@ -166,7 +200,7 @@ impl Build<'_> {
     /// V in bit 31.
     fn overflow(&mut self) -> Value {
         match self.flags.v {
-            Overflow::Unchanged => self.b.use_var(self.state.v),
+            Overflow::Unchanged => self.load_flag(offset_of!(Cpu, v)),
             Overflow::Difference(a, b, result) => {
                 let signs = self.b.ins().bxor(a, b);
                 let changed = self.b.ins().bxor(a, result);

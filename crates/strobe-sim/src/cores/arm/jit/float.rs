@@ -78,11 +78,13 @@ impl Build<'_> {
         let c = self.b.ins().ushr_imm_u(fpscr, 29);
         let c = self.b.ins().band_imm_u(c, 1);
         let v = self.b.ins().ishl_imm_u(fpscr, 3);
-        self.b.def_var(self.state.n, fpscr);
-        self.b.def_var(self.state.z, z);
-        self.b.def_var(self.state.c, c);
-        self.b.def_var(self.state.v, v);
+        let places =
+            [offset_of!(Cpu, n), offset_of!(Cpu, z), offset_of!(Cpu, c), offset_of!(Cpu, v)];
+        for (offset, value) in places.into_iter().zip([fpscr, z, c, v]) {
+            self.b.ins().store(trusted(), value, self.cpu, offset as i32);
+        }
         self.flags = Flags::unchanged();
+        self.forget_tails();
     }
 
     fn single_at(n: u8) -> i32 {

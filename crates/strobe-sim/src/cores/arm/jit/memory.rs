@@ -16,6 +16,7 @@ fn guest() -> MemFlagsData {
 }
 
 /// Where a memory's host address is to be had.
+#[derive(Clone, Copy)]
 enum Base {
     Value(Value),
     /// Among the frame's further memories.
@@ -114,37 +115,93 @@ impl Build<'_> {
         }
         let more = self.bus.more_ram().take_while(|&(at, _)| at < MOST_MEMORIES);
         memories.extend(more.map(|(at, memory)| (memory, Base::Frame(at))));
+        let known = self.known(address);
+        let known = known.and_then(|address| self.known_place(address, span, &memories));
+        if let Some(place) = known {
+            self.note_first_wait(address);
+            return place;
+        }
+        if !self.reaches_further {
+            memories.truncate(1 + usize::from(flash));
+        }
+        self.store_many();
         let found = self.b.create_block();
         let at = self.b.append_block_param(found, types::I64);
-        for (memory, base) in memories {
-            let is_flash = std::ptr::eq(memory, &raw const self.bus.flash);
+        let last = memories.len() - 1;
+        for (number, (memory, base)) in memories.into_iter().enumerate() {
             let (fits, offset, short) = self.offset(address, span, memory);
-            let [here, other] = [self.b.create_block(), self.b.create_block()];
-            self.b.ins().brif(fits, here, &[], other, &[]);
-            self.b.switch_to_block(here);
-            if is_flash {
-                self.read_flash(address, short, span.bytes);
-            }
-            let base = match base {
-                Base::Value(value) => value,
-                Base::Frame(at) => self.further_memory(at),
-            };
+            let base = self.base(base);
             let place = self.b.ins().iadd(base, offset);
-            self.b.ins().jump(found, &[BlockArg::Value(place)]);
-            self.b.switch_to_block(other);
+            let to = [BlockArg::Value(place)];
+            if self.waits_at(memory) {
+                let [here, other] = [self.b.create_block(), self.b.create_block()];
+                self.b.ins().brif(fits, here, &[], other, &[]);
+                self.b.switch_to_block(here);
+                self.read_flash(address, short, span.bytes);
+                self.b.ins().jump(found, &to);
+                self.b.switch_to_block(other);
+            } else if number == last {
+                self.go_to_or_miss(fits, found, &to);
+                break;
+            } else {
+                let other = self.b.create_block();
+                self.b.ins().brif(fits, found, &to, other, &[]);
+                self.b.switch_to_block(other);
+            }
+            if number == last {
+                self.miss();
+            }
         }
-        self.miss();
         self.b.switch_to_block(found);
         self.note_first_wait(address);
         at
     }
 
+    /// Where a span at a known address lies, if that takes no look at run time.
+    fn known_place(
+        &mut self,
+        address: u32,
+        span: Span,
+        memories: &[(&Memory, Base)],
+    ) -> Option<Value> {
+        let fits = |memory: &Memory| {
+            let offset = u64::from(address.wrapping_sub(memory.base));
+            offset + u64::from(span.bytes) <= memory.data.len() as u64
+        };
+        if address & ((1 << span.align) - 1) != 0 {
+            return None;
+        }
+        let &(memory, base) = memories.iter().find(|(memory, _)| fits(memory))?;
+        if self.waits_at(memory) {
+            return None;
+        }
+        let base = self.base(base);
+        let offset = address.wrapping_sub(memory.base);
+        Some(self.b.ins().iadd_imm_s(base, i64::from(offset)))
+    }
+
+    /// Whether reading a memory may wait for a line.
+    fn waits_at(&self, memory: &Memory) -> bool {
+        let is_flash = std::ptr::eq(memory, &raw const self.bus.flash);
+        is_flash && self.bus.flash_interface.accelerator.is_on()
+    }
+
+    fn base(&mut self, base: Base) -> Value {
+        match base {
+            Base::Value(value) => value,
+            Base::Frame(at) => self.further_memory(at),
+        }
+    }
+
     /// Whether an aligned span lies in a memory, and the offset of its start there, in 64 and in 32
     /// bits.
     fn offset(&mut self, address: Value, span: Span, memory: &Memory) -> (Value, Value, Value) {
-        let offset = {
-            let base = self.constant(memory.base);
-            self.b.ins().isub(address, base)
+        let offset = match memory.base {
+            0 => address,
+            base => {
+                let base = self.constant(base);
+                self.b.ins().isub(address, base)
+            }
         };
         // Rotated right, an unaligned offset is greater than any length: one comparison checks
         // both.

@@ -338,7 +338,7 @@ impl Build<'_> {
 
     fn at_offset(&mut self, n: Reg, imm: u16) -> Value {
         let base = self.get(n);
-        self.b.ins().iadd_imm_s(base, i64::from(imm))
+        self.plus(base, imm.into())
     }
 
     fn load_indexed(&mut self, t: Reg, n: Reg, m: Reg, size: Size, signed: bool) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use super::effect;
+use super::{Hot, effect};
 use crate::cores::arm::block::{Block, BlockId, Blocks, NONE};
 use crate::cores::arm::insn::{Condition, Insn};
 use crate::cores::arm::timing::{MOST_FOR_OPERANDS, most_for_long_multiply};
@@ -12,6 +12,8 @@ use crate::kernel::bus::Bus;
 const MOST_BLOCKS: usize = 96;
 /// Most instructions of a region: compiling takes a little more than linear time.
 const MOST_INSTRUCTIONS: usize = 1000;
+/// Most regions that a block is part of.
+const MOST_REGIONS: u8 = 3;
 
 /// A block in a region.
 pub(super) struct Member<'a> {
@@ -59,32 +61,21 @@ pub(super) struct Place {
 }
 
 /// The region around a hot block: what it reaches by direct jumps inside its function, as far as
-/// that has run `warm` times.
-pub(super) fn plan<'a>(blocks: &'a Blocks, bus: &Bus, hot: BlockId, warm: u32) -> Option<Plan<'a>> {
-    if !suits(&blocks.all[hot as usize], bus) {
+/// that has run often enough; of `most` instructions at most.
+pub(super) fn plan<'a>(blocks: &'a Blocks, bus: &Bus, hot: Hot, most: usize) -> Option<Plan<'a>> {
+    let most = most.min(MOST_INSTRUCTIONS);
+    let first = &blocks.all[hot.block as usize];
+    if !suits(first, bus) || first.insns.len() > most || first.regions >= MOST_REGIONS {
         return None;
     }
-    let mut members = BTreeSet::new();
-    let mut instructions = 0;
-    let mut queue = VecDeque::from([hot]);
-    while let Some(id) = queue.pop_front() {
-        let block = &blocks.all[id as usize];
-        let full = members.len() == MOST_BLOCKS || instructions > MOST_INSTRUCTIONS;
-        if full || !suits(block, bus) || !members.insert((block.start, id)) {
-            continue;
-        }
-        instructions += block.insns.len();
-        // After a call the function goes on: that block is not a successor, but part of the loop.
-        let after_call = block.is_call().then(|| blocks.lookup(block.end, bus));
-        let successors = [next(block), target(block), after_call];
-        let successors = successors.into_iter().flatten().chain(block.inside.iter().copied());
-        let known = successors.filter(|&id| id != NONE);
-        queue.extend(known.filter(|&id| blocks.all[id as usize].is_warm(warm)));
-    }
+    let growth = Growth { blocks, bus, hot, most };
+    // What other regions have already comes along where all that belongs together fits, so that
+    // loops around loops become one region. What does not fit is compiled once.
+    let members = growth.members(true).or_else(|| growth.members(false))?;
     let number: HashMap<BlockId, usize> =
         members.iter().enumerate().map(|(at, &(_, id))| (id, at)).collect();
     let inside = |id: Option<BlockId>| id.and_then(|id| number.get(&id).copied());
-    let blocks: Vec<Member> = members
+    let members: Vec<Member> = members
         .iter()
         .map(|&(_, id)| {
             let block = &blocks.all[id as usize];
@@ -93,11 +84,60 @@ pub(super) fn plan<'a>(blocks: &'a Blocks, bus: &Bus, hot: BlockId, warm: u32) -
             Member { id, block, next, target, computed }
         })
         .collect();
-    let entries = entries(&blocks, number[&hot]);
+    let mut entries = entries(&members, number[&hot.block]);
+    entries.extend(from_outside(blocks, &number));
     let mut events: Vec<Place> =
-        (0..).zip(&blocks).flat_map(|(number, member)| events(number, member.block)).collect();
-    (0..blocks.len()).for_each(|number| events.extend(arrivals(number, &blocks)));
-    Some(Plan { blocks, entries, events })
+        (0..).zip(&members).flat_map(|(number, member)| events(number, member.block)).collect();
+    (0..members.len()).for_each(|number| events.extend(arrivals(number, &members)));
+    Some(Plan { blocks: members, entries: entries.into_iter().collect(), events })
+}
+
+/// How the region around a hot block is found.
+struct Growth<'a> {
+    blocks: &'a Blocks,
+    bus: &'a Bus,
+    hot: Hot,
+    most: usize,
+}
+
+impl Growth<'_> {
+    /// The region's blocks by address. `again`: with those that are part of other regions, or
+    /// nothing if not all fit.
+    fn members(&self, again: bool) -> Option<BTreeSet<(u32, BlockId)>> {
+        let mut members = BTreeSet::new();
+        let mut instructions = 0;
+        let mut queue = VecDeque::from([self.hot.block]);
+        while let Some(id) = queue.pop_front() {
+            let block = &self.blocks.all[id as usize];
+            if members.contains(&(block.start, id)) || !self.comes_along(id, again) {
+                continue;
+            }
+            let fits = instructions + block.insns.len() <= self.most;
+            if members.len() == MOST_BLOCKS || !fits {
+                match again {
+                    true => return None,
+                    false => continue,
+                }
+            }
+            members.insert((block.start, id));
+            instructions += block.insns.len();
+            queue.extend(self.successors(block));
+        }
+        Some(members)
+    }
+
+    fn comes_along(&self, id: BlockId, again: bool) -> bool {
+        let block = &self.blocks.all[id as usize];
+        let new = block.regions == 0 || again && block.regions < MOST_REGIONS;
+        id == self.hot.block || new && block.is_warm(self.hot.warm) && suits(block, self.bus)
+    }
+
+    fn successors(&self, block: &Block) -> impl Iterator<Item = BlockId> {
+        // After a call the function goes on: that block is not a successor, but part of the loop.
+        let after_call = block.is_call().then(|| self.blocks.lookup(block.end, self.bus));
+        let direct = [next(block), target(block), after_call].into_iter().flatten();
+        direct.chain(block.inside.iter().copied()).filter(|&id| id != NONE)
+    }
 }
 
 fn events(block: usize, decoded: &Block) -> impl Iterator<Item = Place> {
@@ -136,7 +176,7 @@ pub(super) fn most_for_operands(block: &Block, insn: Insn) -> Option<u32> {
 }
 
 /// Where the region can be entered: at the hot block, after calls, and at the head of each loop.
-fn entries(blocks: &[Member], hot: usize) -> Vec<usize> {
+fn entries(blocks: &[Member], hot: usize) -> BTreeSet<usize> {
     let mut entries = BTreeSet::from([hot]);
     let ends: BTreeSet<u32> =
         blocks.iter().filter(|m| m.block.is_call()).map(|m| m.block.end).collect();
@@ -146,7 +186,18 @@ fn entries(blocks: &[Member], hot: usize) -> Vec<usize> {
         }
         entries.extend(member.target.filter(|&to| to <= at));
     }
-    entries.into_iter().collect()
+    entries
+}
+
+/// Blocks that other regions go on to.
+fn from_outside<'a>(
+    blocks: &'a Blocks,
+    number: &'a HashMap<BlockId, usize>,
+) -> impl Iterator<Item = usize> + 'a {
+    let compiled = (0..).zip(&blocks.all).filter(|(_, block)| block.regions > 0);
+    let outside = compiled.filter(|(id, _)| !number.contains_key(id));
+    let successors = outside.flat_map(|(_, block)| [next(block), target(block)]);
+    successors.flatten().filter_map(|id| number.get(&id).copied())
 }
 
 /// Whether a block can be compiled.

@@ -12,7 +12,7 @@ use crate::kernel::device::Size;
 impl Build<'_> {
     pub(super) fn moved(&mut self, n: Reg, imm: i16) -> Value {
         let base = self.get(n);
-        if imm == 0 { base } else { self.b.ins().iadd_imm_s(base, i64::from(imm)) }
+        self.plus(base, imm.into())
     }
 
     /// The address to access, and the base to write back if the form does.

@@ -25,8 +25,9 @@ impl Build<'_> {
             // Both ways must leave them in the same place.
             self.keep_flags(flags::ALL);
             self.flags = Flags::unchanged();
+            self.forget_tails();
         }
-        let (flags, fp_checked) = (self.flags, self.fp_checked);
+        let (flags, fp_checked, unstored) = (self.flags, self.fp_checked, self.unstored);
         let [execute, skip, on] = std::array::from_fn(|_| self.b.create_block());
         self.b.ins().brif(passes, execute, &[], skip, &[]);
         self.b.switch_to_block(skip);
@@ -40,8 +41,11 @@ impl Build<'_> {
         }
         self.b.ins().jump(on, &[]);
         self.b.switch_to_block(on);
+        // Whatever one way has not stored is stored behind both.
+        self.unstored |= unstored;
         self.flags = flags;
         self.fp_checked = fp_checked;
+        self.forget_tails();
     }
 
     /// The instruction's condition has failed: it takes a cycle and waits for no literal.

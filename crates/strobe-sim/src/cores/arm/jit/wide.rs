@@ -340,11 +340,8 @@ impl Build<'_> {
     /// Calls the interpreter for an instruction that neither branches nor uses memory.
     pub(super) fn call(&mut self, insn: Insn) {
         let (reads, writes) = called(insn).unwrap_or_default();
-        for r in reads.into_iter().filter(|&r| r != NO_REG) {
-            let value = self.get(r);
-            let offset = offset_of!(Cpu, r) + 4 * usize::from(r);
-            self.b.ins().store(trusted(), value, self.cpu, offset as i32);
-        }
+        let reads = reads.into_iter().filter(|&r| r != NO_REG);
+        self.store_registers(reads.fold(0, |set, r| set | 1 << r));
         self.call_interpreter();
         for r in writes {
             let offset = offset_of!(Cpu, r) + 4 * usize::from(r);

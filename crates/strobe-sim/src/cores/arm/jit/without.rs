@@ -34,6 +34,8 @@ impl<O: Observer> Machine<O> {
     #[inline(always)]
     pub(super) fn warm(&mut self, _id: BlockId) {}
 
+    pub(super) fn prepare_frame(&mut self) {}
+
     pub(super) fn run_compiled(&mut self, at: Compiled) -> Left {
         match at.0 {}
     }
