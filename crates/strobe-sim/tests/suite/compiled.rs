@@ -280,6 +280,43 @@ fn code_in_ram_that_changes_is_seen_by_compiled_code() {
     assert_eq!(run(Some(4)), interpreted);
 }
 
+/// Blocks of the long function, two for each comparison.
+const COMPARISONS: usize = 1500;
+
+/// A function of many blocks in one loop, then BKPT.
+fn long_function() -> Vec<u8> {
+    // movs r5, #40; movs r2, #13 (where the loop begins)
+    let mut code = vec![0x2528, 0x220d];
+    // cmp r0, #1; bne over the addition; adds r1, #1
+    (0..COMPARISONS).for_each(|_| code.extend([0x2801u16, 0xd100, 0x3101]));
+    // subs r5, #1; beq over the jump; bx r2; bkpt
+    code.extend([0x3d01, 0xd000, 0x4710, 0xbe00]);
+    code.into_iter().flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn a_long_function_is_compiled_in_linear_time() {
+    let run = |compile_after| {
+        let board = Board::builtin("cortex-m0").unwrap();
+        let mut bus = board.build().unwrap();
+        let head = [0x2000_1000u32, 0x9].map(u32::to_le_bytes).concat();
+        bus.load(0, &head).unwrap();
+        bus.load(8, &long_function()).unwrap();
+        let mut machine = Machine::new(bus, &board.arm_core().unwrap(), ());
+        machine.set_compile_after(compile_after);
+        machine.reset().unwrap();
+        let stop = machine.run(10_000_000, &AtomicBool::new(false));
+        assert!(matches!(stop, Stop::HardFault(_)), "{stop:?}");
+        let seen = (machine.cpu.registers(), machine.cycles(), machine.instructions());
+        (seen, machine.compiled_instructions())
+    };
+    let (interpreted, _) = run(None);
+    let (compiled, instructions) = run(Some(4));
+    assert_eq!(compiled, interpreted);
+    assert!(instructions >= 2 * COMPARISONS, "{instructions}");
+    assert!(instructions <= 3 * 3 * COMPARISONS, "{instructions}");
+}
+
 /// A core with large memories and a program of its own.
 fn generated(elf: &[u8], kind: CoreKind, compile_after: Option<u32>) -> Machine<()> {
     let flash = Memory::new("flash", MemoryKind::Flash, 0, 4 << 20);

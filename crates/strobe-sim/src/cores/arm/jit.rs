@@ -19,6 +19,8 @@ mod lines;
 mod memory;
 mod ops;
 mod region;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod vary;
 mod wide;
@@ -44,10 +46,10 @@ const WARM: u32 = 8;
 const MOST_INSTRUCTIONS: usize = 1 << 18;
 
 /// Instructions that may be compiled before anything is known to be worth it.
-const ADVANCE: usize = 400;
+const ADVANCE: usize = 500;
 
 /// What compiling one instruction costs, in instructions interpreted.
-const COST: u64 = 8000;
+const COST: u64 = 4000;
 
 /// Part of the time of interpreted instructions that compiling may take, whatever comes of it.
 const SHARE: u64 = 10;
@@ -240,6 +242,11 @@ impl<O: Observer> Machine<O> {
     pub fn set_compile_after(&mut self, runs: Option<u32>) {
         self.jit.threshold = runs;
         self.jit.at_any_cost = true;
+    }
+
+    /// Instructions compiled so far, as often as they were.
+    pub fn compiled_instructions(&self) -> usize {
+        self.jit.spent
     }
 
     /// A block has run once more in the interpreter: compiles it when that is often enough.

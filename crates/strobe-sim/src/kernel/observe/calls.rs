@@ -172,6 +172,7 @@ impl CallTree {
     }
 }
 
+#[inline(always)]
 fn now_of(t: &Transfer) -> Moment {
     Moment { cycle: t.now, asleep: t.asleep, instructions: t.instructions }
 }

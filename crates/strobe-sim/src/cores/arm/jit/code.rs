@@ -102,6 +102,7 @@ impl Exit {
         (self.block as i64) << 16 | (self.at as i64) << 8 | self.kind as i64
     }
 
+    #[inline(always)]
     fn unpack(word: i64) -> Self {
         use ExitKind::*;
         let kind = match word & 0xff {
@@ -211,6 +212,7 @@ pub(super) struct Code {
 
 impl Code {
     /// Runs from entry number `entry` until the code gives up.
+    #[inline(always)]
     pub(super) fn run(&self, cpu: &mut Cpu, frame: &mut Frame, entry: u32) -> Exit {
         // SAFETY: `entry` points at code that `build::function` made for this signature and that
         // `_memory` keeps. It touches only: fields of `cpu` and `frame`; the pair behind

@@ -12,8 +12,13 @@ use crate::kernel::bus::Bus;
 const MOST_BLOCKS: usize = 96;
 /// Most instructions of a region: compiling takes a little more than linear time.
 const MOST_INSTRUCTIONS: usize = 1000;
+/// A region that is cut short has at least room for so many instructions: of smaller ones, most
+/// jumps would lead out.
+const LEAST: usize = 100;
 /// Most regions that a block is part of.
 const MOST_REGIONS: u8 = 3;
+/// Most instructions of a region that others have already.
+const MOST_AGAIN: usize = 200;
 
 /// A block in a region.
 pub(super) struct Member<'a> {
@@ -105,19 +110,20 @@ impl Growth<'_> {
     /// nothing if not all fit.
     fn members(&self, again: bool) -> Option<BTreeSet<(u32, BlockId)>> {
         let mut members = BTreeSet::new();
-        let mut instructions = 0;
+        let (mut instructions, mut others) = (0, 0);
         let mut queue = VecDeque::from([self.hot.block]);
         while let Some(id) = queue.pop_front() {
             let block = &self.blocks.all[id as usize];
             if members.contains(&(block.start, id)) || !self.comes_along(id, again) {
                 continue;
             }
-            let fits = instructions + block.insns.len() <= self.most;
+            others += if block.regions > 0 { block.insns.len() } else { 0 };
+            let fits = instructions + block.insns.len() <= self.most && others <= MOST_AGAIN;
             if members.len() == MOST_BLOCKS || !fits {
-                match again {
-                    true => return None,
-                    false => continue,
+                if again || self.most < LEAST {
+                    return None;
                 }
+                continue;
             }
             members.insert((block.start, id));
             instructions += block.insns.len();

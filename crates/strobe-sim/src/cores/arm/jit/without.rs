@@ -31,6 +31,11 @@ impl<O: Observer> Machine<O> {
     /// Has no effect: there is no compiler in this build.
     pub fn set_compile_after(&mut self, _runs: Option<u32>) {}
 
+    /// None: there is no compiler in this build.
+    pub fn compiled_instructions(&self) -> usize {
+        0
+    }
+
     #[inline(always)]
     pub(super) fn warm(&mut self, _id: BlockId) {}
 

@@ -8,12 +8,17 @@ use crate::kernel::observe::heap::Entered;
 use crate::kernel::observe::{StackWindow, Transfer, TransferKind};
 
 impl CallTree {
+    // These two and what they call for every transfer belong where it is reported: in memory, it
+    // would be read back in larger pieces than it was written, for which the host waits longer than
+    // for all else here.
+    #[inline(always)]
     pub(super) fn called(&mut self, t: &Transfer, return_address: u32, bus: &Bus) {
         self.arrived(t, true, bus);
         self.call(t, return_address, bus);
         self.stays(t);
     }
 
+    #[inline(always)]
     pub(super) fn jumped(&mut self, t: &Transfer, bus: &Bus) {
         self.arrived(t, false, bus);
         self.jump(t, bus);
@@ -21,7 +26,7 @@ impl CallTree {
     }
 
     /// Control went elsewhere in the same thread or handler, unless its stack shows another.
-    #[inline]
+    #[inline(always)]
     fn arrived(&mut self, t: &Transfer, calls: bool, bus: &Bus) {
         let now = now_of(t);
         self.charge(now);
@@ -33,7 +38,7 @@ impl CallTree {
     }
 
     /// After a transfer that keeps the stack, and with it what is known of it.
-    #[inline]
+    #[inline(always)]
     fn stays(&mut self, t: &Transfer) {
         if !self.chosen.all.is_empty() {
             self.follow(now_of(t), t.from);
@@ -43,6 +48,7 @@ impl CallTree {
         }
     }
 
+    #[inline(always)]
     fn call(&mut self, t: &Transfer, return_address: u32, bus: &Bus) {
         let node = self.running.current;
         // A call to what comes next anyway takes two bytes of the stack (`rcall .+0`): the function
@@ -51,10 +57,7 @@ impl CallTree {
             return;
         }
         if self.running.frames.len() >= MAX_DEPTH {
-            self.cut += 1;
-            let missed = self.heap.as_deref_mut().filter(|heap| heap.function_at(t.to).is_some());
-            missed.into_iter().for_each(|heap| heap.log.missed += 1);
-            return;
+            return self.cut_call(t.to);
         }
         self.running.frames.push(Frame { return_address, sp: t.sp, node });
         let child = self.callee(node, t.from, t.to);
@@ -64,7 +67,16 @@ impl CallTree {
         }
     }
 
+    /// A call that is too deep to be kept.
+    #[cold]
+    fn cut_call(&mut self, to: u32) {
+        self.cut += 1;
+        let missed = self.heap.as_deref_mut().filter(|heap| heap.function_at(to).is_some());
+        missed.into_iter().for_each(|heap| heap.log.missed += 1);
+    }
+
     /// An allocator may have been entered; the innermost `own` frames are its call's own.
+    #[inline(never)]
     fn allocates(&mut self, t: &Transfer, own: usize, bus: &Bus) {
         let who = self.who();
         let Some(heap) = &mut self.heap else { return };
@@ -77,7 +89,7 @@ impl CallTree {
     }
 
     /// Frames were popped: calls of allocators have returned or, if the stack was cut, will not.
-    #[inline]
+    #[inline(always)]
     fn popped(&mut self, t: &Transfer, returns: bool, bus: &Bus) {
         let Context { frames, allocating, .. } = &mut self.running;
         if allocating.last().is_none_or(|open| open.depth <= frames.len()) {
@@ -91,7 +103,7 @@ impl CallTree {
     }
 
     /// The innermost call returns, if it was made where control goes and the stack is as it was.
-    #[inline]
+    #[inline(always)]
     fn returned(&mut self, t: &Transfer, bus: &Bus) -> bool {
         let Some(top) = self.running.frames.last() else { return false };
         let returns = top.return_address == t.to && top.sp == t.sp;
@@ -114,11 +126,17 @@ impl CallTree {
     }
 
     /// BX, POP {PC}, MOV PC or a direct branch out of the function.
+    #[inline(always)]
     pub(super) fn jump(&mut self, t: &Transfer, bus: &Bus) {
         // The ordinary return first: it is nearly all of them.
-        if self.returned(t, bus) {
-            return;
+        if !self.returned(t, bus) {
+            self.jump_elsewhere(t, bus);
         }
+    }
+
+    /// The same where it is not the return of the innermost call.
+    #[inline(never)]
+    fn jump_elsewhere(&mut self, t: &Transfer, bus: &Bus) {
         // Frames below the stack pointer are gone: longjmp, a stack cut by hand, or a BL that was a
         // jump. What they were called from may have returned with them.
         if self.running.frames.last().is_some_and(|top| top.sp < t.sp) {

@@ -90,7 +90,7 @@ impl CallTree {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn charge(&mut self, now: Moment) {
         if self.active {
             if self.turn.is_open() {
@@ -156,7 +156,7 @@ impl CallTree {
         self.entered(child);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn entered(&mut self, child: u32) {
         self.running.current = child;
         if self.active {
@@ -173,7 +173,7 @@ impl CallTree {
     }
 
     /// The node of what is called at an address from a node, by an instruction.
-    #[inline]
+    #[inline(always)]
     pub(super) fn callee(&mut self, node: u32, from: u32, to: u32) -> u32 {
         let hop = &self.hops[hop(node, from, to)];
         if hop.node == node && hop.from == from && hop.to == to {
