@@ -117,7 +117,7 @@ impl Growth<'_> {
             if members.contains(&(block.start, id)) || !self.comes_along(id, again) {
                 continue;
             }
-            others += if block.regions > 0 { block.insns.len() } else { 0 };
+            others += if again && block.regions > 0 { block.insns.len() } else { 0 };
             let fits = instructions + block.insns.len() <= self.most && others <= MOST_AGAIN;
             if members.len() == MOST_BLOCKS || !fits {
                 if again || self.most < LEAST {
