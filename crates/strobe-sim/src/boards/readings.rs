@@ -69,6 +69,14 @@ impl Place {
         }
     }
 
+    fn has_model(self, rig: &mut Rig) -> bool {
+        self.read(rig);
+        match self {
+            Place::Memory(address, _) => rig.bus.is_modelled(address),
+            Place::Io(_) => true,
+        }
+    }
+
     fn write(self, rig: &mut Rig, value: u32) {
         match self {
             Place::Memory(address, size) => rig.write(address, size, value),
@@ -306,10 +314,12 @@ fn examine(subject: Subject) -> BTreeMap<String, usize> {
 fn examine_fully(board: &str) {
     let subject = *BOARDS.iter().find(|(name, _)| *name == board).expect("one of the boards");
     let stated = examine(subject);
-    let rig = clocked(subject);
-    for (at, slot) in rig.bus.slots.iter().enumerate() {
-        let known = stated.get(&slot.name).copied().unwrap_or_default();
-        assert!(known > 0 || places(&rig, at).is_empty(), "{} states nothing", slot.name);
+    let mut rig = clocked(subject);
+    for at in 0..rig.bus.slots.len() {
+        let name = rig.bus.slots[at].name.clone();
+        let known = stated.get(&name).copied().unwrap_or_default();
+        let has_model = places(&rig, at).into_iter().any(|place| place.has_model(&mut rig));
+        assert!(known > 0 || !has_model, "{name} states nothing");
     }
 }
 

@@ -14,6 +14,7 @@ mod devices;
 mod host;
 pub(crate) mod io;
 mod names;
+mod places;
 mod readers;
 mod waits;
 
@@ -109,6 +110,8 @@ pub struct Bus {
     /// (alias base, size, target base): a window that shows another region, as boot memory at 0.
     pub(crate) aliases: Vec<(u32, u32, u32)>,
     pub(crate) slots: Vec<Slot>,
+    /// Where their registers are.
+    places: places::Places,
     /// Registers of one byte, where the core has them.
     pub(crate) io: io::IoMap,
     /// All wires.
@@ -189,6 +192,7 @@ impl Bus {
             more: Vec::new(),
             aliases: Vec::new(),
             slots: Vec::new(),
+            places: places::Places::default(),
             io: io::IoMap::default(),
             signals: Signals::default(),
             clocks: Clocks::new(clock_hz),
@@ -245,6 +249,7 @@ impl Bus {
         self.pace.add(counts);
         let device = slot.device.as_mut();
         slot.is_network = device.is_some_and(|device| device.network_end().is_some());
+        self.places.add(slot.base, slot.size, self.slots.len());
         self.slots.push(slot);
         self.dues.push(u64::MAX);
     }

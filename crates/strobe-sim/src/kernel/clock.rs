@@ -23,6 +23,12 @@ pub struct Gate {
     pub bit: u8,
 }
 
+impl Gate {
+    fn mask(self) -> u32 {
+        1u32.checked_shl(self.bit.into()).unwrap_or(0)
+    }
+}
+
 /// Which clocks a sleep mode has stopped, where it stops some of them (ATmega328P data sheet, table
 /// 10-1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +58,8 @@ pub struct Clocks {
     pub apb2_divider: u32,
     /// Core cycles per kernel clock cycle of the timers on the second peripheral bus.
     pub apb2_timer_divider: u32,
-    open_gates: Vec<Gate>,
+    /// Open gates: for each enable register its bits.
+    open_gates: Vec<(u16, u32)>,
     kernel_hz: BTreeMap<String, u32>,
     /// Which clocks sleep has stopped.
     pub sleep: SleepDepth,
@@ -147,13 +154,13 @@ impl Clocks {
 
     /// Opens or closes a peripheral's clock gate.
     pub fn set_gate(&mut self, gate: Gate, open: bool) {
-        match (self.open_gates.iter().position(|g| *g == gate), open) {
-            (None, true) => self.open_gates.push(gate),
-            (Some(at), false) => {
-                self.open_gates.swap_remove(at);
-            }
-            _ => {}
-        }
+        let at = self.open_gates.iter().position(|(register, _)| *register == gate.register);
+        let at = at.unwrap_or_else(|| {
+            self.open_gates.push((gate.register, 0));
+            self.open_gates.len() - 1
+        });
+        let bits = &mut self.open_gates[at].1;
+        *bits = *bits & !gate.mask() | if open { gate.mask() } else { 0 };
     }
 
     /// Gives a device a kernel clock of its own in hertz, or puts it back on its bus clock.
@@ -171,7 +178,8 @@ impl Clocks {
 
     /// Whether a peripheral behind `gate` is clocked.
     pub fn gate_open(&self, gate: Gate) -> bool {
-        self.open_gates.contains(&gate)
+        let of_register = |&&(register, _): &&(u16, u32)| register == gate.register;
+        self.open_gates.iter().find(of_register).is_some_and(|(_, bits)| bits & gate.mask() != 0)
     }
 }
 

@@ -7,6 +7,7 @@ mod build;
 mod waits;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use super::insn::Insn;
 use super::jit::Compiled;
@@ -143,9 +144,9 @@ impl Block {
         Code { start: self.start, instructions, idle: self.is_idle_loop() }
     }
 
-    /// How much lower and higher the literals before `at` could be.
-    pub(crate) fn literal_slack(&self, at: usize) -> (u64, u64) {
-        self.meta[..at]
+    /// How much lower and higher the literals of some instructions could be.
+    pub(crate) fn literal_slack(&self, run: Range<usize>) -> (u64, u64) {
+        self.meta[run]
             .iter()
             .map(Meta::literal_bounds)
             .fold((0, 0), |(low, high), b| (low + b.likely - b.low, high + b.high - b.likely))
@@ -179,9 +180,9 @@ impl Block {
         self.start + u32::from(self.meta[at].offset) * 2
     }
 
-    /// Cycles of the instructions before `at`, without waits.
-    pub(crate) fn cycles_before(&self, at: usize) -> u32 {
-        self.meta[..at].iter().map(Meta::straight).sum()
+    /// Cycles of some instructions, without waits.
+    pub(crate) fn cycles_of(&self, run: Range<usize>) -> u32 {
+        self.meta[run].iter().map(Meta::straight).sum()
     }
 }
 

@@ -31,23 +31,17 @@ impl<O: Observer> Machine<O> {
         self.add_wait(from, Wait { cause: Cause::FetchWait, low, likely, high });
     }
 
-    /// The fast path gave up at instruction `at`: accounts for those before it and goes on
-    /// carefully.
-    pub(super) fn finish_carefully(&mut self, id: BlockId, at: usize) -> Result<(), Stop> {
+    /// Executes the instruction that the fast path has left a block at. Returns whether the flow
+    /// went elsewhere.
+    pub(super) fn execute_carefully(&mut self, id: BlockId, at: usize) -> Result<bool, Stop> {
         let block = &self.blocks.all[id as usize];
-        let plain = block.plain;
-        self.now += u64::from(block.cycles_before(at));
-        self.instructions += at as u64;
-        if O::COUNTS {
-            self.observer.retired_before(id, at);
+        self.cpu.pc = block.address(at);
+        let insn = block.insns[at];
+        if self.blocks.is_stale(&self.bus) {
+            self.check = true;
+            return Ok(true);
         }
-        let slack = block.literal_slack(at);
-        self.slack.0 += slack.0 as i64;
-        self.slack.1 += slack.1 as i64;
-        if !plain {
-            self.settle(id);
-        }
-        self.run_carefully(id, at)
+        self.retire(id, at, insn)
     }
 
     /// Runs a block's instructions one by one from `at` on, at their exact cycles.

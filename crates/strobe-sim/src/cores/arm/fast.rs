@@ -1,6 +1,8 @@
 //! The fast path: whole blocks, one after the other, while nothing can happen but what the core
 //! does.
 
+use std::ops::Range;
+
 use super::block::{Block, BlockId, NONE, jump_wait};
 use super::core::Machine;
 use super::cpu::Cpu;
@@ -66,12 +68,16 @@ impl<O: Observer> Machine<O> {
             id = match left {
                 Left::Ended(id, end) => self.arrive(id, end),
                 Left::Horizon(id) => id,
-                Left::Miss(id, at) => return self.finish_carefully(id, at),
+                Left::Miss(at_id, at) => match self.pass_miss(at_id, at)? {
+                    Some(end) => self.arrive(at_id, end),
+                    None => return Ok(()),
+                },
             };
             if id == NONE || !self.cpu.thumb {
                 return Ok(());
             }
-            if self.check {
+            // The head of a loop that waits is the main loop's business.
+            if self.check || self.turns.trigger.is_armed() {
                 self.cpu.pc = self.blocks.all[id as usize].start;
                 return Ok(());
             }
@@ -89,17 +95,8 @@ impl<O: Observer> Machine<O> {
 
     /// Runs one block that fits before the horizon, instruction by instruction.
     fn interpret(&mut self, id: BlockId) -> Left {
+        let end = self.execute(id, 0);
         let block = &self.blocks.all[id as usize];
-        let mut port = FastPort::new(&mut self.bus);
-        let stack = match block.moves_stack {
-            true => self.observer.stack_window(),
-            false => StackWindow::ALL,
-        };
-        let end = if block.plain {
-            straight(&mut self.cpu, &mut port, block, stack)
-        } else {
-            irregular::run(&mut self.cpu, &mut port, block, &mut self.deviations, stack)
-        };
         let end = match end {
             Ok(end) => end,
             Err(at) if at == block.body as usize && block.plain && self.system_register(id) => {
@@ -124,6 +121,111 @@ impl<O: Observer> Machine<O> {
         }
         self.warm(id);
         Left::Ended(id, end)
+    }
+
+    /// Executes a block's instructions from `from` on, up to one that needs care (`Err`); accounts
+    /// for nothing.
+    #[inline(always)]
+    fn execute(&mut self, id: BlockId, from: usize) -> Result<End, usize> {
+        let block = &self.blocks.all[id as usize];
+        let mut port = FastPort::new(&mut self.bus);
+        let stack = match block.moves_stack {
+            true => self.observer.stack_window(),
+            false => StackWindow::ALL,
+        };
+        if block.plain {
+            straight(&mut self.cpu, &mut port, (block, from), stack)
+        } else {
+            let deviations = &mut self.deviations;
+            irregular::run(&mut self.cpu, &mut port, (block, from), deviations, stack)
+        }
+    }
+
+    /// The fast path has left a block at instruction `at`: executes that one with care and goes on
+    /// fast, unless something may have come of it. Returns how the block ended, or `None` if it has
+    /// been left.
+    fn pass_miss(&mut self, id: BlockId, mut at: usize) -> Result<Option<End>, Stop> {
+        self.account(id, 0..at);
+        loop {
+            if self.execute_carefully(id, at)? {
+                return Ok(None);
+            }
+            at += 1;
+            if at == self.blocks.all[id as usize].insns.len() {
+                self.check |= self.bus.attention;
+                return Ok(Some(End::Next));
+            }
+            if self.now >= self.horizon || self.bus.attention {
+                self.check = true;
+                self.resume = Some((id, at));
+                return Ok(None);
+            }
+            if !self.may_go_fast(id) {
+                return self.run_carefully(id, at).map(|()| None);
+            }
+            match self.execute(id, at) {
+                Ok(end) => {
+                    self.account_to_end(id, at, &end);
+                    return Ok(Some(end));
+                }
+                Err(miss) => {
+                    self.account(id, at..miss);
+                    at = miss;
+                }
+            }
+        }
+    }
+
+    /// Whether the rest of a block may go on fast after an access to a device.
+    fn may_go_fast(&self, id: BlockId) -> bool {
+        let worst = u64::from(self.blocks.all[id as usize].worst);
+        self.now + worst <= self.horizon
+            && self.now >= self.bus.masters.contended_until
+            && !self.check
+            && self.cpu.resume_at == 0
+    }
+
+    /// Accounts for instructions of a block that the fast path has executed.
+    fn account(&mut self, id: BlockId, run: Range<usize>) {
+        let block = &self.blocks.all[id as usize];
+        let plain = block.plain;
+        self.now += u64::from(block.cycles_of(run.clone()));
+        self.instructions += run.len() as u64;
+        if block.slack != (0, 0) {
+            let slack = block.literal_slack(run.clone());
+            self.slack.0 += slack.0 as i64;
+            self.slack.1 += slack.1 as i64;
+        }
+        if O::COUNTS {
+            match run.start {
+                0 => self.observer.retired_before(id, run.end),
+                _ => run.for_each(|at| self.observer.retired(id, at, false)),
+            }
+        }
+        if !plain {
+            self.settle(id);
+        }
+    }
+
+    /// The same, from `from` to the block's end.
+    fn account_to_end(&mut self, id: BlockId, from: usize, end: &End) {
+        let block = &self.blocks.all[id as usize];
+        let (last, refill) = (block.insns.len() - 1, block.refill);
+        let jumped = !matches!(end, End::Next);
+        if !jumped {
+            return self.account(id, from..last + 1);
+        }
+        // A jump's own time is settled with the rest.
+        let block = &self.blocks.all[id as usize];
+        self.now += u64::from(block.cycles_of(last..last + 1)) + u64::from(refill);
+        self.instructions += 1;
+        let slack = block.literal_slack(last..last + 1);
+        self.slack.0 += slack.0 as i64;
+        self.slack.1 += slack.1 as i64;
+        if O::COUNTS {
+            self.observer.retired(id, last, true);
+        }
+        self.account(id, from..last);
     }
 
     /// Executes a block's last instruction if it only reads or writes registers of the core, as
@@ -288,12 +390,12 @@ impl<O: Observer> Machine<O> {
 fn straight(
     cpu: &mut Cpu,
     port: &mut FastPort,
-    block: &Block,
+    (block, from): (&Block, usize),
     stack: StackWindow,
 ) -> Result<End, usize> {
     let body = block.body as usize;
     let mut sp = cpu.r[13];
-    for (at, &insn) in block.insns[..body].iter().enumerate() {
+    for (at, &insn) in block.insns[..body].iter().enumerate().skip(from) {
         exec(cpu, port, insn).map_err(|_| at)?;
         sp = stay(cpu, stack, sp).ok_or(at)?;
     }

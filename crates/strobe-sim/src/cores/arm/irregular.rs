@@ -45,18 +45,18 @@ impl Deviations {
     }
 }
 
-/// Runs a block's instructions; `Err` is the one for the careful path: also one that takes the
+/// Runs a block's instructions from one on; `Err` is the one for the careful path: also one that takes the
 /// stack pointer out of its window. ITSTATE is right there, and behind the block.
 pub(super) fn run(
     cpu: &mut Cpu,
     port: &mut FastPort,
-    block: &Block,
+    (block, from): (&Block, usize),
     deviations: &mut Deviations,
     stack: StackWindow,
 ) -> Result<End, usize> {
     deviations.clear();
     let body = block.body as usize;
-    for (at, &insn) in block.insns.iter().enumerate() {
+    for (at, &insn) in block.insns.iter().enumerate().skip(from) {
         let it = block.it_at(at);
         let sp = cpu.r[13];
         cpu.it = it;

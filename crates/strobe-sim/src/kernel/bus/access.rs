@@ -99,22 +99,36 @@ impl Bus {
         words.iter().take(wanted).map(|word| u32::from_le_bytes(*word))
     }
 
+    /// The device whose registers are at an address that is no alias and in no memory.
     pub(super) fn slot_at(&self, address: u32) -> Option<usize> {
+        self.places.find(address).or_else(|| self.search_slot(address))
+    }
+
+    fn search_slot(&self, address: u32) -> Option<usize> {
         self.slots.iter().position(|s| address.wrapping_sub(s.base) < s.size)
     }
 
     /// A naturally aligned read by a bus master at `self.now`. Device events due by then happen
     /// first.
     pub fn read(&mut self, address: u32, size: Size) -> Result<u32, BusFault> {
+        if let Some(at) = self.places.find(address) {
+            return Ok(self.read_register(at, address, size));
+        }
         let address = self.unalias(address);
         if let Some(value) = self.memory_at(address).and_then(|m| m.read(address, size)) {
             return Ok(value);
         }
-        let Some(at) = self.slot_at(address) else { return self.read_unmodelled(address, size) };
+        match self.slot_at(address) {
+            Some(at) => Ok(self.read_register(at, address, size)),
+            None => self.read_unmodelled(address, size),
+        }
+    }
+
+    fn read_register(&mut self, at: usize, address: u32, size: Size) -> u32 {
         self.run_events(self.now);
         self.answered = true;
         if !self.clocked(at) {
-            return Ok(0);
+            return 0;
         }
         let offset = address - self.slots[at].base;
         let answer = self.call(at, |device, cx| device.read(offset, size, cx)).flatten();
@@ -123,17 +137,21 @@ impl Bus {
         match answer {
             Some(value) => {
                 self.note_read(address, value & size.mask());
-                Ok(value & size.mask())
+                value & size.mask()
             }
-            None => Ok(self.unmodelled_word(address) >> (8 * (address & 3)) & size.mask()),
+            None => self.unmodelled_word(address) >> (8 * (address & 3)) & size.mask(),
         }
     }
 
     /// A naturally aligned write by a bus master at `self.now`. Device events due by then happen
     /// first.
     pub fn write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
-        let address = self.unalias(address);
         let value = value & size.mask();
+        if let Some(at) = self.places.find(address) {
+            self.write_register(at, address, size, value);
+            return Ok(());
+        }
+        let address = self.unalias(address);
         let memory = [&mut self.ram, &mut self.flash]
             .into_iter()
             .chain(&mut self.more)
@@ -155,13 +173,23 @@ impl Bus {
             });
             return Ok(());
         }
+        match self.slot_at(address) {
+            Some(at) => {
+                self.write_register(at, address, size, value);
+                Ok(())
+            }
+            None => {
+                self.unmodelled.note_write(self.now);
+                self.write_unmodelled(address, size, value)
+            }
+        }
+    }
+
+    fn write_register(&mut self, at: usize, address: u32, size: Size, value: u32) {
         self.unmodelled.note_write(self.now);
-        let Some(at) = self.slot_at(address) else {
-            return self.write_unmodelled(address, size, value);
-        };
         self.run_events(self.now);
         if !self.clocked(at) {
-            return Ok(());
+            return;
         }
         let offset = address - self.slots[at].base;
         let answer = self.call(at, |device, cx| device.write(offset, size, value, cx)).flatten();
@@ -169,7 +197,6 @@ impl Bus {
         if answer.is_none() {
             self.set_unmodelled(address, size, value);
         }
-        Ok(())
     }
 
     /// Whether a register has a model; asked right after a [`Bus::read`] of it.
@@ -190,10 +217,17 @@ impl Bus {
         reading.unwrap_or(Reading::Unknown)
     }
 
+    /// Whether an address is known to be that of a register; others may be as well.
+    #[inline]
+    pub(crate) fn is_register(&self, address: u32) -> bool {
+        self.places.find(address).is_some()
+    }
+
     /// Whether what is read there may change by itself, with a device's time.
     #[inline]
     pub(crate) fn is_paced(&self, address: u32) -> bool {
-        PERIPHERALS.contains(&address) && self.memory_at(address).is_none()
+        PERIPHERALS.contains(&address)
+            && (self.places.find(address).is_some() || self.memory_at(address).is_none())
     }
 
     /// The registers that the core has read by the instructions in `code`.
@@ -336,6 +370,10 @@ impl Bus {
         let size = self.memory_at(target).map_or(0, |m| m.data.len() as u32);
         let Some(alias) = self.aliases.iter_mut().find(|a| a.0 == base) else { return };
         if *alias != (base, size, target) {
+            if size > alias.1 {
+                // The window may cover registers now.
+                self.places.clear();
+            }
             *alias = (base, size, target);
             self.code.generation += 1;
             self.attention = true;

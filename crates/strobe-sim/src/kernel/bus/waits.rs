@@ -178,7 +178,10 @@ impl Bus {
 
     /// Cycles that a core data access to a device waits, and why. Memories: see [`FlashTiming`].
     pub(crate) fn device_wait(&self, address: u32) -> Option<(Cause, Bounds)> {
-        let slave = self.slave_of(address);
+        let slave = match self.places.find(address) {
+            Some(at) => self.slots[at].slave,
+            None => self.slave_of(address),
+        };
         (matches!(slave, Slave::Apb | Slave::Apb2) && self.apb_wait.high > 0).then(|| {
             let times = u64::from(self.divider_of(slave));
             let wait = Bounds {

@@ -143,7 +143,7 @@ impl Blocks {
             // Going round at once is the main loop's business.
             block.worst = u32::MAX;
         }
-        let (low, high) = block.literal_slack(block.meta.len());
+        let (low, high) = block.literal_slack(0..block.meta.len());
         block.slack = (low as u32, high as u32);
         Some(block)
     }

@@ -111,6 +111,10 @@ impl CarefulPort<'_> {
     }
 
     fn wait_for(&mut self, address: u32) -> Option<Wait> {
+        if self.bus.is_register(address) && !PPB.contains(&address) {
+            let (cause, wait) = self.bus.device_wait(address)?;
+            return Some(Wait::of(cause, wait));
+        }
         let real = self.bus.unalias(address);
         let (cause, b) =
             if self.bus.flash_interface.accelerator.is_on() && self.bus.flash.contains(real) {
@@ -359,7 +363,8 @@ impl Port for CarefulPort<'_> {
         self.arrive(address, transfer);
         let value = if SCS.contains(&address) {
             self.note_time();
-            self.bus.attention = true;
+            // A read itself lets nothing happen, and a line that has changed asks for attention.
+            self.bus.attention |= self.system.due() <= self.bus.now;
             self.system.update_lines(&self.bus.interrupts);
             self.system.read(address, size, self.bus.now, self.caller)
         } else if PPB.contains(&address) && !self.is_device(address) {

@@ -85,6 +85,8 @@ pub(crate) struct Dwt {
     post_due: Option<u64>,
     sync_due: Option<u64>,
     match_due: Option<u64>,
+    /// The first of the three.
+    due: Option<u64>,
     comparators: [Comparator; 4],
     /// One of them looks at data accesses.
     watches: bool,
@@ -173,12 +175,18 @@ impl Dwt {
             0 => now + (1 << 32),
             left => now + u64::from(left),
         });
+        self.find_due();
     }
 
     /// The cycle of the next thing that comes by itself.
+    #[inline(always)]
     pub(crate) fn due(&self) -> u64 {
+        self.due.unwrap_or(u64::MAX)
+    }
+
+    fn find_due(&mut self) {
         let dues = [self.post_due, self.sync_due, self.match_due];
-        dues.into_iter().flatten().min().unwrap_or(u64::MAX)
+        self.due = dues.into_iter().flatten().min();
     }
 
     /// Cycles up to `until`, that one not included, are spent on something: does what is due in
@@ -202,6 +210,7 @@ impl Dwt {
                     self.emit(due, packet(pc));
                 }
             }
+            self.find_due();
         }
     }
 

@@ -64,7 +64,7 @@ impl Trigger {
     }
 
     #[inline(always)]
-    pub(super) fn is_armed(&self) -> bool {
+    pub(in crate::cores::arm) fn is_armed(&self) -> bool {
         self.armed
     }
 
