@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::counts::Sorted;
 use crate::measurement::{self, Spread, Unit};
 use crate::{Bounds, ValueCounts};
 
@@ -108,10 +109,17 @@ impl Distribution {
         convert: impl Fn(u64) -> u64,
         step: Option<u64>,
     ) -> Option<Distribution> {
-        let values = values.sorted(convert);
+        let Sorted { values, exact } = values.exact(convert);
         let mut distribution = Distribution::of_sorted(&values)?;
         if let Some(step) = step {
             distribution.histogram = bins(&values, step.max(1));
+        }
+        if let Some((min, max, more)) = exact {
+            (distribution.min, distribution.max) = (min, max);
+            distribution.mean = mean(sum(&values) + u128::from(more), distribution.count);
+            if let Some(spread) = &mut distribution.spreads.likely {
+                spread.correct(min, max, more);
+            }
         }
         Some(distribution)
     }
@@ -182,9 +190,7 @@ impl Distribution {
     fn of_sorted(sorted: &[(u64, u64)]) -> Option<Distribution> {
         let (&(min, _), &(max, _)) = (sorted.first()?, sorted.last()?);
         let n: u64 = sorted.iter().map(|(_, count)| count).sum();
-        let sum: u128 = sorted.iter().map(|(v, count)| u128::from(*v) * u128::from(*count)).sum();
-        // The mean lies between min and max, so it fits.
-        let mean = u64::try_from((sum + u128::from(n) / 2) / u128::from(n)).unwrap_or(max);
+        let mean = mean(sum(sorted), n);
         let percentile = |percent: u64| value_at(sorted, (n * percent).div_ceil(100).max(1) - 1);
         Some(Distribution {
             count: n,
@@ -200,6 +206,15 @@ impl Distribution {
             spreads: Spreads { likely: Some(Box::new(Spread::of_counts(sorted))), bounds: None },
         })
     }
+}
+
+fn sum(sorted: &[(u64, u64)]) -> u128 {
+    sorted.iter().map(|(value, count)| u128::from(*value) * u128::from(*count)).sum()
+}
+
+/// To the nearest whole. It lies between values, so it fits.
+fn mean(sum: u128, n: u64) -> u64 {
+    u64::try_from((sum + u128::from(n) / 2) / u128::from(n.max(1))).unwrap_or(u64::MAX)
 }
 
 /// Sorted values with their counts.

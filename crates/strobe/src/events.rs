@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use strobe_decode::ctf::{self, Trace};
-use strobe_model::measurement::{Finding, Measurement, Severity};
-use strobe_source::archive::measurement::events;
+use strobe_model::measurement::{Finding, Measurement, Severity, Timeline};
+use strobe_source::archive::measurement::events_with_timeline;
 use strobe_source::archive::{Meanings, Names, Source, Stream};
 
 use crate::files::{self, Kind};
@@ -41,12 +41,13 @@ impl Opened {
         what(&Source { file: &self.file, trace: &self.trace, streams: &streams, options })
     }
 
-    /// Its measurement, with names of code from a firmware if there is one.
-    pub fn measurement(&self, names: &dyn Names) -> Measurement {
-        let mut measurement = self.with(|source| events(source, &self.meanings, names));
+    /// Its measurement and its time line, with names of code from a firmware if there is one.
+    pub fn measurement(&self, names: &dyn Names) -> (Measurement, Timeline) {
+        let (mut measurement, line) =
+            self.with(|source| events_with_timeline(source, &self.meanings, names));
         let warning = |text: &String| Finding::new(Severity::Warning, "left-out", text);
         measurement.findings.extend(self.left_out.iter().map(warning));
-        measurement
+        (measurement, line)
     }
 }
 
@@ -100,7 +101,7 @@ pub fn open(
         trace,
         streams,
         left_out,
-        options: ctf::Options::default(),
+        options: ctf::Options { payload_only: true, ..ctf::Options::default() },
         meanings: Meanings::new(table.as_deref()).map_err(wrong)?,
     })
 }

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use strobe_model::measurement::{Content, Measurement};
 use strobe_model::spelling;
 use strobe_report::export::{self, Choice, Export, ExportError, FORMATS, Output, Takes};
-use strobe_source::archive::{Names, NoNames, timeline};
+use strobe_source::archive::{Names, NoNames};
 use strobe_source::simulated::TimelineSettings;
 
 use crate::files::{self, Whole};
@@ -244,8 +244,8 @@ impl Args {
             None => {
                 let (metadata, meanings) = (self.metadata.as_deref(), self.meanings.as_deref());
                 let opened = events::open(&self.path, metadata, meanings)?;
-                let line = opened.with(|source| timeline(source, &opened.meanings, names));
-                (opened.measurement(names), Some(line))
+                let (measurement, line) = opened.measurement(names);
+                (measurement, Some(line))
             }
         };
         if let Some(line) = line {

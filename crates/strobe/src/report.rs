@@ -245,8 +245,7 @@ pub fn of_events(
 ) -> anyhow::Result<Measurement> {
     let opened = events::open(path, others.0, others.1)?;
     let names: &dyn source::Names = firmware.map_or(&source::NoNames, |firmware| firmware);
-    let mut measurement = opened.measurement(names);
-    let line = opened.with(|trace| source::timeline(trace, &opened.meanings, names));
+    let (mut measurement, line) = opened.measurement(names);
     measurement.push("timeline", "time line", Content::Timeline(Box::new(line)));
     Ok(measurement)
 }

@@ -41,7 +41,8 @@ impl<'d> Bits<'d> {
 
     /// Advances to a multiple of `align`, a power of two.
     pub(super) fn align(&mut self, align: u64) -> Result<(), NoBits> {
-        match self.at.checked_next_multiple_of(align.max(1)) {
+        let mask = align.max(1) - 1;
+        match self.at.checked_add(mask).map(|at| at & !mask) {
             Some(at) if at <= self.end => {
                 self.at = at;
                 Ok(())
@@ -54,6 +55,13 @@ impl<'d> Bits<'d> {
     pub(super) fn take(&mut self, bits: u8, order: ByteOrder) -> Result<u64, NoBits> {
         if u64::from(bits) > self.left() {
             return Err(NoBits::PastEnd(self.left()));
+        }
+        if self.at.is_multiple_of(8)
+            && let Some(value) = self.whole_bytes(bits, order)
+        {
+            self.at += u64::from(bits);
+            self.order = Some(order);
+            return Ok(value);
         }
         if !self.at.is_multiple_of(8) && self.order.is_some_and(|before| before != order) {
             return Err(NoBits::SharedByte);
@@ -76,6 +84,22 @@ impl<'d> Bits<'d> {
             }
         };
         Ok(value as u64 & mask)
+    }
+
+    /// A number that is a whole word at a byte boundary, as most are.
+    #[inline]
+    fn whole_bytes(&self, bits: u8, order: ByteOrder) -> Option<u64> {
+        let rest = &self.bytes[(self.at / 8) as usize..];
+        match (bits, order) {
+            (8, _) => rest.first().map(|byte| u64::from(*byte)),
+            (16, ByteOrder::Little) => rest.first_chunk().map(|b| u16::from_le_bytes(*b).into()),
+            (16, ByteOrder::Big) => rest.first_chunk().map(|b| u16::from_be_bytes(*b).into()),
+            (32, ByteOrder::Little) => rest.first_chunk().map(|b| u32::from_le_bytes(*b).into()),
+            (32, ByteOrder::Big) => rest.first_chunk().map(|b| u32::from_be_bytes(*b).into()),
+            (64, ByteOrder::Little) => rest.first_chunk().map(|b| u64::from_le_bytes(*b)),
+            (64, ByteOrder::Big) => rest.first_chunk().map(|b| u64::from_be_bytes(*b)),
+            _ => None,
+        }
     }
 
     /// `count` whole bytes, from the next byte boundary on.

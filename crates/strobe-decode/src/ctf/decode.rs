@@ -17,6 +17,15 @@ pub(super) const SCOPES: [&str; 6] = [
     "event.fields",
 ];
 
+/// What is kept of a scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keeps {
+    /// Its value.
+    All,
+    /// Nothing, unless it is the payload.
+    Payload,
+}
+
 /// A clock reading, or its low bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reading {
@@ -90,16 +99,40 @@ impl<'t, 'd> Decoder<'t, 'd> {
         &mut self,
         scope: usize,
         ty: Option<&'t Type>,
+        keeps: Keeps,
     ) -> Result<Control, DecodeError> {
         self.scope = scope;
         self.field = SCOPES[scope];
         self.control = Control::default();
         self.open.clear();
         self.done[scope] = None;
-        if let Some(ty) = ty {
-            self.done[scope] = Some(self.value(ty)?);
+        match ty {
+            Some(ty) if keeps == Keeps::All => self.done[scope] = Some(self.value(ty)?),
+            Some(ty) => self.pass(ty)?,
+            None => {}
         }
         Ok(self.control)
+    }
+
+    /// Reads a value that is not kept.
+    fn pass(&mut self, ty: &'t Type) -> Result<(), DecodeError> {
+        match ty {
+            Type::Integer(integer) => self.aligned(integer).map(drop),
+            Type::Struct(structure) if !structure.fields.is_empty() => {
+                self.bits.align(structure.align).map_err(|why| self.fail(1, why))?;
+                structure.fields.iter().try_for_each(|field| {
+                    self.field = &field.name;
+                    self.pass(&field.ty)
+                })
+            }
+            _ => self.value(ty).map(drop),
+        }
+    }
+
+    /// An integer at its alignment.
+    fn aligned(&mut self, ty: &'t Integer) -> Result<Number, DecodeError> {
+        self.bits.align(ty.align).map_err(|why| self.fail(1, why))?;
+        self.integer(ty)
     }
 
     fn fail(&self, needed: u64, why: NoBits) -> DecodeError {
@@ -111,6 +144,10 @@ impl<'t, 'd> Decoder<'t, 'd> {
     }
 
     fn value(&mut self, ty: &'t Type) -> Result<Value<'t>, DecodeError> {
+        // Most fields are integers, which are not without bits.
+        if let Type::Integer(integer) = ty {
+            return Ok(Value::Integer(self.aligned(integer)?, integer.base));
+        }
         let before = self.bits.at();
         self.bits.align(ty.align()).map_err(|why| self.fail(1, why))?;
         let value = match ty {
@@ -180,7 +217,16 @@ impl<'t, 'd> Decoder<'t, 'd> {
     }
 
     fn structure(&mut self, fields: &'t [Field]) -> Result<Value<'t>, DecodeError> {
-        self.open.push(Vec::with_capacity(fields.len()));
+        let mut values: Vec<(&str, Value)> = Vec::with_capacity(fields.len());
+        if !self.trace.has_references {
+            for field in fields {
+                self.field = &field.name;
+                values.push((field.name.as_str(), self.value(&field.ty)?));
+            }
+            return Ok(Value::Struct(values));
+        }
+        // Later fields may refer to those before.
+        self.open.push(values);
         for field in fields {
             self.field = &field.name;
             let value = self.value(&field.ty)?;

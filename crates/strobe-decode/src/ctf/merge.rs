@@ -29,6 +29,9 @@ impl<'t> Iterator for Merged<'t, '_> {
     type Item = (usize, Item<'t>);
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let ([next], [reader]) = (&mut *self.next, &mut *self.readers) {
+            return next.take().or_else(|| reader.next()).map(|item| (0, item));
+        }
         let times = self.next.iter().enumerate();
         let (index, _) = times
             .filter_map(|(i, item)| Some((i, time(item.as_ref()?))))

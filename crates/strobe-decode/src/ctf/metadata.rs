@@ -20,7 +20,7 @@ pub(super) use check::below;
 pub(super) fn parse(metadata: &[u8]) -> Result<Trace, MetadataError> {
     let text = packets::text(metadata)?;
     let text = String::from_utf8_lossy(&text);
-    let trace = blocks::trace(parser::Parser::new(token::tokens(&text)?))?;
-    check::references(&trace)?;
+    let mut trace = blocks::trace(parser::Parser::new(token::tokens(&text)?))?;
+    trace.has_references = check::references(&trace)?;
     Ok(trace)
 }

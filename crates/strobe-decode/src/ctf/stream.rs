@@ -5,7 +5,7 @@ mod packets;
 
 use std::collections::VecDeque;
 
-use super::decode::{Decoder, Reading};
+use super::decode::{Decoder, Keeps, Reading};
 use super::error::DecodeError;
 use super::trace::{Clock, StreamClass, Trace};
 
@@ -21,12 +21,15 @@ pub struct Options {
     /// other output before: the stream begins after it, if it is found in the first 64 KiB.
     /// Ignored where packets have magic numbers.
     pub marks: Vec<Vec<u8>>,
+    /// Events have their payload only: headers and contexts are read, but not kept, unless other
+    /// fields refer to them.
+    pub payload_only: bool,
 }
 
 impl Default for Options {
     /// With the mark of NuttX's CTF tracer, as used by micro-ROS.
     fn default() -> Self {
-        Options { marks: vec![vec![0xbe, 0xbe, 0xde, 0xad]] }
+        Options { marks: vec![vec![0xbe, 0xbe, 0xde, 0xad]], payload_only: false }
     }
 }
 
@@ -52,7 +55,8 @@ pub struct Reader<'t, 'd> {
     bytes: &'d [u8],
     /// Where the next packet begins.
     at: usize,
-    open: Option<Open<'t, 'd>>,
+    open: Option<Box<Open<'t, 'd>>>,
+    keeps: Keeps,
     items: VecDeque<Item<'t>>,
     clock: Option<&'t Clock>,
     time: u64,
@@ -76,6 +80,11 @@ impl<'t, 'd> Reader<'t, 'd> {
             bytes,
             at: 0,
             open: None,
+            keeps: if options.payload_only && !trace.has_references {
+                Keeps::Payload
+            } else {
+                Keeps::All
+            },
             items: VecDeque::new(),
             clock: None,
             time: 0,
@@ -109,7 +118,11 @@ impl<'t, 'd> Reader<'t, 'd> {
                 return Some(item);
             }
             match self.open.take() {
-                Some(open) => self.read_event(open),
+                Some(open) => {
+                    if let Some(event) = self.read_event(open) {
+                        return Some(Item::Event(event));
+                    }
+                }
                 None if self.at < self.bytes.len() => self.begin_packet(),
                 None => return None,
             }
@@ -144,12 +157,12 @@ impl<'t, 'd> Reader<'t, 'd> {
         self.time
     }
 
-    fn read_event(&mut self, mut open: Open<'t, 'd>) {
+    fn read_event(&mut self, mut open: Box<Open<'t, 'd>>) -> Option<Event<'t>> {
         let start = open.decoder.bits.at();
         let align = open.stream.event_header.as_ref().map_or(1, |header| header.align());
         // Bits before the next possible event are padding of the last byte.
         if start.next_multiple_of(align) >= open.content_bits {
-            return;
+            return None;
         }
         // The rest of a stream that is truncated in the padding has nothing to read.
         let failed = if open.decoder.bits.left() == 0 {
@@ -159,7 +172,10 @@ impl<'t, 'd> Reader<'t, 'd> {
         };
         self.empty = open.decoder.empty;
         match failed {
-            Ok(()) => self.open = Some(open),
+            Ok(event) => {
+                self.open = Some(open);
+                Some(event)
+            }
             Err(why) => {
                 let at = open.at + (start / 8) as usize;
                 let content = usize::try_from(open.content_bits.div_ceil(8)).unwrap_or(usize::MAX);
@@ -169,20 +185,23 @@ impl<'t, 'd> Reader<'t, 'd> {
                     if is_cut { DecodeError::CutShort { missing: open.missing } } else { why };
                 self.stats.packet_bytes -= bytes as u64;
                 self.undecodable(at, bytes, why);
+                None
             }
         }
     }
 
-    fn event(&mut self, open: &mut Open<'t, 'd>) -> Result<(), DecodeError> {
+    fn event(&mut self, open: &mut Open<'t, 'd>) -> Result<Event<'t>, DecodeError> {
         let (decoder, stream) = (&mut open.decoder, open.stream);
         let start = decoder.bits.at();
-        let control = decoder.scope(2, stream.event_header.as_deref())?;
+        let keeps = self.keeps;
+        let control = decoder.scope(2, stream.event_header.as_deref(), keeps)?;
         let id = control.id.unwrap_or(0);
         let class = self.trace.event(stream.id, id);
         let class = class.ok_or(DecodeError::UnknownEvent { id, stream: stream.id })?;
         let mut later = None;
         for (scope, ty) in [(3, &stream.event_context), (4, &class.context), (5, &class.fields)] {
-            later = decoder.scope(scope, ty.as_deref())?.clock.or(later);
+            let keeps = if scope == 5 { Keeps::All } else { keeps };
+            later = decoder.scope(scope, ty.as_deref(), keeps)?.clock.or(later);
         }
         if decoder.bits.at() == start {
             return Err(DecodeError::NoBits(id));
@@ -200,7 +219,7 @@ impl<'t, 'd> Reader<'t, 'd> {
         self.last_event = time;
         let [_, _, header, stream_context, context, fields] = &mut decoder.done;
         self.stats.events += 1;
-        self.items.push_back(Item::Event(Event {
+        let event = Event {
             class,
             stream,
             at: open.at as u64 + start / 8,
@@ -210,10 +229,10 @@ impl<'t, 'd> Reader<'t, 'd> {
             stream_context: stream_context.take(),
             context: context.take(),
             fields: fields.take(),
-        }));
+        };
         if let Some(reading) = later {
             self.read_clock(reading);
         }
-        Ok(())
+        Ok(event)
     }
 }

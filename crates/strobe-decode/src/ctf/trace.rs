@@ -23,7 +23,9 @@ pub struct Trace {
     pub clocks: Vec<Clock>,
     /// Tracer and machine, in the order of the metadata.
     pub environment: Vec<(String, EnvValue)>,
-    pub(super) by_id: HashMap<(u64, u64), usize>,
+    pub(super) by_id: EventIds,
+    /// Whether the length or the type of a value is read from another field.
+    pub(super) has_references: bool,
 }
 
 /// A stream class.
@@ -44,6 +46,8 @@ pub struct StreamClass {
 pub struct EventClass {
     /// Its name.
     pub name: String,
+    /// Its place among the trace's event classes.
+    pub index: usize,
     /// The id in event headers.
     pub id: u64,
     /// The id of its stream.
@@ -96,6 +100,36 @@ pub enum EnvValue {
     Text(String),
 }
 
+/// The event classes by their ids.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct EventIds {
+    all: HashMap<(u64, u64), usize>,
+    /// The same for small ids of the stream 0, which most events have.
+    small: Vec<Option<usize>>,
+}
+
+/// Ids below this are looked up in a table.
+const SMALL_IDS: u64 = 1 << 12;
+
+impl EventIds {
+    /// Adds a class; returns whether its id is new.
+    pub(super) fn insert(&mut self, stream: u64, id: u64, index: usize) -> bool {
+        if stream == 0 && id < SMALL_IDS {
+            let needed = self.small.len().max(id as usize + 1);
+            self.small.resize(needed, None);
+            self.small[id as usize] = Some(index);
+        }
+        self.all.insert((stream, id), index).is_none()
+    }
+
+    fn index(&self, stream: u64, id: u64) -> Option<usize> {
+        if stream == 0 && id < SMALL_IDS {
+            return *self.small.get(id as usize)?;
+        }
+        self.all.get(&(stream, id)).copied()
+    }
+}
+
 impl Trace {
     /// Reads metadata: TSDL as plain text, or in packets (section 7.1).
     ///
@@ -107,7 +141,7 @@ impl Trace {
 
     /// The event class with this id in a stream.
     pub fn event(&self, stream: u64, id: u64) -> Option<&EventClass> {
-        self.by_id.get(&(stream, id)).map(|index| &self.events[*index])
+        self.events.get(self.by_id.index(stream, id)?)
     }
 
     /// The stream class with this id.

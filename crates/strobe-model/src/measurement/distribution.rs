@@ -173,6 +173,16 @@ impl Spread {
         spread
     }
 
+    /// Sets what is exact of values that were rounded down: their extremes, and what their sum has
+    /// more.
+    pub(crate) fn correct(&mut self, min: u64, max: u64, more: u64) {
+        if !self.coarse {
+            self.coarsen();
+        }
+        (self.min, self.max) = (min, max);
+        self.sum = self.sum.saturating_add(more);
+    }
+
     /// Takes a value in.
     pub fn add(&mut self, value: u64) {
         self.add_times(value, 1);

@@ -48,6 +48,19 @@ impl TimelineBuilder {
         track
     }
 
+    /// The track of that kind with that number; made, with that name, if there is none.
+    pub fn numbered_track(
+        &mut self,
+        kind: TrackKind,
+        number: i64,
+        name: impl FnOnce() -> String,
+    ) -> u32 {
+        match self.tracks.get(&(kind, Key::Number(number))) {
+            Some(track) => *track,
+            None => self.track(kind, Some(number), &name()),
+        }
+    }
+
     /// A track that [`TimelineBuilder::track`] has returned.
     pub fn track_mut(&mut self, track: u32) -> &mut Track {
         &mut self.timeline.tracks[track as usize]

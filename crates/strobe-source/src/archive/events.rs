@@ -14,8 +14,9 @@ use super::calls::Calls;
 use super::functions::{Functions, Stacks};
 use super::heap::{Heap, Taken};
 use super::interrupts::Interrupts;
-use super::meaning::{Meaning, Meanings};
+use super::meaning::{Interpreter, Meaning, Meanings};
 use super::threads::Threads;
+use super::timeline::Drawing;
 use super::transfers::{Pauses, Timers, Transfers};
 use super::windows::{Windows, length};
 
@@ -64,7 +65,7 @@ pub(super) fn narrow(nanoseconds: i128) -> i64 {
 
 /// Adds up a trace.
 pub fn events(source: &Source, meanings: &Meanings, names: &dyn Names) -> EventsReport {
-    add(source, meanings, names).0
+    add(source, meanings, names, None).0
 }
 
 /// What a trace has beside its report.
@@ -91,16 +92,25 @@ enum Place {
     Torn,
 }
 
-/// Adds up a trace, with what only a measurement has room for.
+/// Adds up a trace, with what only a measurement has room for, and draws it if there is a drawing.
 pub(super) fn add(
     source: &Source,
     meanings: &Meanings,
     names: &dyn Names,
+    mut drawing: Option<&mut Drawing>,
 ) -> (EventsReport, Extras) {
     let mut adding = Adding::new(source, meanings);
+    let mut interpreter = Interpreter::new(meanings);
     let mut items = source.items();
     for (stream, item) in &mut items {
-        adding.item(stream, item);
+        let meaning = match &item {
+            Item::Event(event) if event.time.is_some() => interpreter.meaning(event),
+            _ => None,
+        };
+        adding.item(stream, &item, meaning.as_ref());
+        if let Some(drawing) = &mut drawing {
+            drawing.item(stream, &item, meaning.as_ref(), adding.heap.live_bytes());
+        }
     }
     adding.report(items.readers(), names)
 }
@@ -117,7 +127,8 @@ struct Seen {
 struct Adding<'s> {
     source: &'s Source<'s>,
     meanings: &'s Meanings,
-    kinds: HashMap<(u64, u64), Seen>,
+    /// By the index of their class.
+    kinds: Vec<Option<Seen>>,
     span: Option<(i64, i64)>,
     windows: Windows,
     /// From the first event on.
@@ -149,7 +160,7 @@ impl<'s> Adding<'s> {
         Adding {
             source,
             meanings,
-            kinds: HashMap::new(),
+            kinds: vec![None; source.trace.events.len()],
             span: None,
             windows: Windows::default(),
             whole: Windows::default(),
@@ -172,8 +183,8 @@ impl<'s> Adding<'s> {
         }
     }
 
-    fn item(&mut self, stream: usize, item: Item) {
-        match &item {
+    fn item(&mut self, stream: usize, item: &Item, meaning: Option<&Meaning>) {
+        match item {
             Item::Event(_) => self.goes_on(stream),
             // Nothing is missing where something is there twice.
             Item::Undecodable(bad) if bad.why == DecodeError::Repeated => {}
@@ -183,13 +194,13 @@ impl<'s> Adding<'s> {
         }
         let file = || self.source.streams.get(stream).map_or("", |stream| stream.file).to_owned();
         match item {
-            Item::Event(event) => self.event(&event),
+            Item::Event(event) => self.event(event, meaning),
             Item::Packet(packet) => {
                 let count = packet.context.as_ref().and_then(|c| c.get("events_discarded"));
                 self.packets[0] += 1;
                 self.packets[1] += u64::from(count.is_some());
             }
-            Item::Lost(lost) if self.losses.len() < LISTED => self.losses.push(loss(file(), &lost)),
+            Item::Lost(lost) if self.losses.len() < LISTED => self.losses.push(loss(file(), lost)),
             Item::Undecodable(bad) if self.undecodable.len() < LISTED => {
                 let why = bad.why.to_string();
                 let (at, bytes) = (bad.at, bad.bytes);
@@ -226,11 +237,11 @@ impl<'s> Adding<'s> {
         self.pauses.lost();
     }
 
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Event, meaning: Option<&Meaning>) {
         let at = nanoseconds(event);
-        let key = (event.class.stream, event.class.id);
         let meanings = self.meanings;
-        let seen = self.kinds.entry(key).or_insert_with(|| Seen {
+        let Some(seen) = self.kinds.get_mut(event.class.index) else { return };
+        let seen = seen.get_or_insert_with(|| Seen {
             meaning: meanings.words(event.class),
             count: 0,
             span: None,
@@ -243,7 +254,7 @@ impl<'s> Adding<'s> {
             self.whole.mark(at, true);
         }
         self.span = Some(widened(self.span, at));
-        match meanings.of(event) {
+        match meaning {
             Some(meaning) => self.apply(at, meaning),
             None if seen.meaning.is_some() => self.not_understood += 1,
             None => {}
@@ -257,20 +268,20 @@ impl<'s> Adding<'s> {
         apply(all, &self.whole);
     }
 
-    fn apply(&mut self, at: i64, meaning: Meaning) {
-        match meaning {
-            Meaning::Thread { thread, name } => {
-                self.threads(|threads, _| threads.exists(thread, name.clone()));
+    fn apply(&mut self, at: i64, meaning: &Meaning) {
+        match *meaning {
+            Meaning::Thread { thread, ref name } => {
+                self.threads(|threads, _| threads.exists(thread, name.as_deref()));
             }
-            Meaning::Runs { thread, name } => {
-                self.threads(|threads, windows| threads.runs(at, thread, name.clone(), windows));
+            Meaning::Runs { thread, ref name } => {
+                self.threads(|threads, windows| threads.runs(at, thread, name.as_deref(), windows));
             }
             Meaning::Stops { thread } => {
                 self.threads(|threads, windows| threads.stops(at, thread, windows));
             }
-            Meaning::Switch { thread, next, name } => self.threads(|threads, windows| {
+            Meaning::Switch { thread, next, ref name } => self.threads(|threads, windows| {
                 threads.stops(at, thread, windows);
-                threads.runs(at, next, name.clone(), windows);
+                threads.runs(at, next, name.as_deref(), windows);
             }),
             Meaning::ThreadEnds { .. } | Meaning::Idle => {}
             Meaning::Interrupt { number, enters: true } => self.interrupts.enters(at, number),
@@ -286,17 +297,18 @@ impl<'s> Adding<'s> {
             Meaning::Stack { thread, function, bytes } => {
                 self.stacks.depth(at, thread, function, bytes);
             }
-            Meaning::Alloc { thread, address, bytes, requested, callers } => {
+            Meaning::Alloc { thread, address, bytes, requested, ref callers } => {
+                let callers = callers.clone();
                 self.heap.alloc(at, Taken { thread, address, bytes, requested, callers });
             }
             Meaning::Free { address } => self.heap.free(at, address, None),
-            Meaning::Transfer { interface, direction, starts: true, .. } => {
+            Meaning::Transfer { ref interface, ref direction, starts: true, .. } => {
                 self.transfers.starts(at, interface, direction);
             }
-            Meaning::Transfer { interface, direction, bytes, starts: false } => {
+            Meaning::Transfer { ref interface, ref direction, bytes, starts: false } => {
                 self.transfers.ends(at, interface, direction, bytes);
             }
-            Meaning::Timer { timer, starts } => self.timers.note(at, timer, starts),
+            Meaning::Timer { ref timer, starts } => self.timers.note(at, timer, starts),
             Meaning::Window { starts } => self.windows.mark(at, starts),
             Meaning::Pause { starts } => self.pauses.note(at, starts),
         }
@@ -333,7 +345,7 @@ impl<'s> Adding<'s> {
                 environment: environment(self.source.trace),
             },
             window: self.windows.finish(end),
-            kinds: kinds(self.source.trace, self.kinds),
+            kinds: kinds(self.source.trace, by_id(self.source.trace, self.kinds)),
             losses: self.losses,
             undecodable: self.undecodable,
             threads,
@@ -415,6 +427,12 @@ fn environment(trace: &Trace) -> Vec<(String, String)> {
         EnvValue::Text(text) => text.clone(),
     };
     trace.environment.iter().map(|(name, value)| (name.clone(), text(value))).collect()
+}
+
+/// Kinds of events by the ids of their streams and classes.
+fn by_id(trace: &Trace, kinds: Vec<Option<Seen>>) -> HashMap<(u64, u64), Seen> {
+    let each = trace.events.iter().zip(kinds);
+    each.filter_map(|(class, seen)| Some(((class.stream, class.id), seen?))).collect()
 }
 
 fn kinds(trace: &Trace, seen: HashMap<(u64, u64), Seen>) -> Vec<EventKind> {

@@ -4,7 +4,7 @@ mod threads;
 
 use std::collections::HashMap;
 
-use strobe_model::{Distribution, HeapSeen, HeapSite};
+use strobe_model::{Distribution, HeapSeen, HeapSite, ValueCounts};
 
 use self::threads::Threads;
 use super::Names;
@@ -35,7 +35,7 @@ pub(crate) struct Heap {
     all_sites: Vec<HeapSite>,
     callers: Vec<Vec<u32>>,
     threads: Threads,
-    ages: Vec<u64>,
+    ages: ValueCounts,
     /// Every block with its site.
     lives: Vec<(usize, i64, Option<i64>, u64)>,
     seen: HeapSeen,
@@ -140,7 +140,7 @@ impl Heap {
         self.threads.frees(by, block.map(|block| block.thread));
         match block {
             Some(block) => {
-                self.ages.push(length(block.at, at));
+                self.ages.add(length(block.at, at));
                 self.gone(at, block);
             }
             None => self.seen.unknown_frees += 1,
@@ -225,7 +225,7 @@ impl Heap {
         self.all_sites.sort_by(|a, b| by(b).cmp(&by(a)).then_with(|| a.callers.cmp(&b.callers)));
         let mut seen = self.seen;
         seen.live = self.live.len() as u64;
-        seen.ages = Distribution::of(self.ages);
+        seen.ages = Distribution::of_counts(&self.ages, |ns| ns, None);
         seen.sites = self.all_sites;
         seen.threads = self.threads.finish();
         seen.uncertain = lost;

@@ -3,67 +3,92 @@
 
 use std::collections::BTreeMap;
 
-use strobe_model::{Distribution, InterruptSeen};
+use strobe_model::{Distribution, InterruptSeen, ValueCounts};
 
 use super::windows::length;
+
+/// Handlers that have begun, the innermost last, and when.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Nesting(Vec<(i64, i64)>);
+
+impl Nesting {
+    /// A handler begins. A handler cannot interrupt itself, so if it has begun already its exit was
+    /// lost, and those of what it was interrupted by; these are returned.
+    pub(super) fn enters(&mut self, at: i64, number: i64) -> Vec<(i64, i64)> {
+        let place = self.0.iter().position(|(open, _)| *open == number);
+        let dropped = self.0.split_off(place.unwrap_or(self.0.len()));
+        self.0.push((number, at));
+        dropped
+    }
+
+    /// A handler ends; gives when it began, and those that it was interrupted by, which have ended
+    /// before. `None` where it has not begun.
+    pub(super) fn exits(&mut self, number: i64) -> Option<(i64, Vec<(i64, i64)>)> {
+        let place = self.0.iter().rposition(|(open, _)| *open == number)?;
+        let dropped = self.0.split_off(place + 1);
+        self.0.pop().map(|(_, from)| (from, dropped))
+    }
+
+    /// Events are missing, and exits perhaps among them.
+    pub(super) fn lost(&mut self) -> Vec<(i64, i64)> {
+        std::mem::take(&mut self.0)
+    }
+}
 
 /// Handlers so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Interrupts {
-    /// Handlers that have begun, the innermost last, and when.
-    open: Vec<(i64, i64)>,
+    open: Nesting,
     nesting: u32,
-    seen: BTreeMap<i64, (InterruptSeen, Vec<u64>)>,
+    seen: BTreeMap<i64, (InterruptSeen, ValueCounts)>,
 }
 
 impl Interrupts {
-    fn seen(&mut self, number: i64) -> &mut (InterruptSeen, Vec<u64>) {
-        self.seen
-            .entry(number)
-            .or_insert_with(|| (InterruptSeen { number, ..InterruptSeen::default() }, Vec::new()))
+    fn seen(&mut self, number: i64) -> &mut (InterruptSeen, ValueCounts) {
+        self.seen.entry(number).or_insert_with(|| {
+            (InterruptSeen { number, ..InterruptSeen::default() }, ValueCounts::default())
+        })
     }
 
-    /// A handler begins. A handler cannot interrupt itself, so if it has begun already its exit was
-    /// lost, and those of what it was interrupted by.
+    /// A handler begins.
     pub(super) fn enters(&mut self, at: i64, number: i64) {
-        if let Some(place) = self.open.iter().position(|(open, _)| *open == number) {
-            self.drop_from(place);
-        }
-        self.open.push((number, at));
-        self.nesting = self.nesting.max(self.open.len() as u32);
+        let dropped = self.open.enters(at, number);
+        self.unmatched(dropped);
+        self.nesting = self.nesting.max(self.open.0.len() as u32);
         self.seen(number).0.entered += 1;
     }
 
-    /// A handler ends, and gives when it began. Those that it was interrupted by have ended before.
+    /// A handler ends, and gives when it began.
     pub(super) fn exits(&mut self, at: i64, number: i64) -> Option<i64> {
-        let Some(place) = self.open.iter().rposition(|(open, _)| *open == number) else {
+        let Some((from, dropped)) = self.open.exits(number) else {
             self.seen(number).0.unmatched_exits += 1;
             return None;
         };
-        self.drop_from(place + 1);
-        let (_, from) = self.open.pop()?;
+        self.unmatched(dropped);
         let (seen, durations) = self.seen(number);
         seen.timed += 1;
-        durations.push(length(from, at));
+        durations.add(length(from, at));
         Some(from)
     }
 
     /// Events are missing, and exits perhaps among them.
     pub(super) fn lost(&mut self) {
-        self.drop_from(0);
+        let dropped = self.open.lost();
+        self.unmatched(dropped);
     }
 
-    fn drop_from(&mut self, place: usize) {
-        for (number, _) in self.open.split_off(place) {
+    /// The exits of these are missing.
+    fn unmatched(&mut self, handlers: Vec<(i64, i64)>) {
+        for (number, _) in handlers {
             self.seen(number).0.unmatched_enters += 1;
         }
     }
 
     /// By number, and the most that were inside one another.
     pub(super) fn finish(mut self) -> (Vec<InterruptSeen>, u32) {
-        self.drop_from(0);
+        self.lost();
         let each = self.seen.into_values().map(|(mut seen, durations)| {
-            seen.durations = Distribution::of(durations);
+            seen.durations = Distribution::of_counts(&durations, |ns| ns, None);
             seen
         });
         (each.collect(), self.nesting)

@@ -1,5 +1,6 @@
 //! From events to what they mean, by a table of names and fields.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
@@ -10,17 +11,17 @@ const BUILTIN: &str = include_str!("meanings.toml");
 
 /// What an event means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum Meaning<'e> {
     /// A thread exists, and may have a name.
-    Thread { thread: i64, name: Option<String> },
+    Thread { thread: i64, name: Option<Cow<'e, str>> },
     /// A thread is no more.
     ThreadEnds { thread: i64 },
     /// A thread runs from here on.
-    Runs { thread: i64, name: Option<String> },
+    Runs { thread: i64, name: Option<Cow<'e, str>> },
     /// A thread runs no more.
     Stops { thread: i64 },
     /// One thread runs no more, another does.
-    Switch { thread: i64, next: i64, name: Option<String> },
+    Switch { thread: i64, next: i64, name: Option<Cow<'e, str>> },
     /// A handler begins or ends.
     Interrupt { number: i64, enters: bool },
     /// A function begins or ends.
@@ -38,9 +39,9 @@ pub(super) enum Meaning {
     /// A block was freed.
     Free { address: u64 },
     /// A transfer begins or ends.
-    Transfer { interface: String, direction: String, bytes: Option<u64>, starts: bool },
+    Transfer { interface: Cow<'e, str>, direction: Cow<'e, str>, bytes: Option<u64>, starts: bool },
     /// A timer starts or stops.
-    Timer { timer: String, starts: bool },
+    Timer { timer: Cow<'e, str>, starts: bool },
     /// A measurement begins or ends.
     Window { starts: bool },
     /// The tracer does something of its own, or no longer.
@@ -174,9 +175,9 @@ impl Meanings {
         Ok(Meanings { by_name })
     }
 
-    fn entries<'m>(&'m self, class: &'m EventClass) -> impl Iterator<Item = &'m Entry> {
+    fn entries<'m>(&'m self, class: &EventClass) -> impl Iterator<Item = &'m Entry> {
         let entries = self.by_name.get(&class.name).into_iter().flatten();
-        entries.filter(|entry| entry.fits(class))
+        entries.filter(move |entry| entry.fits(class))
     }
 
     /// What events of a kind are taken for, in words.
@@ -192,14 +193,32 @@ impl Meanings {
         }
         (!words.is_empty()).then(|| words.join(" or "))
     }
+}
+
+/// Finds the meanings of a trace's events; looks each class up once.
+pub(super) struct Interpreter<'m> {
+    meanings: &'m Meanings,
+    /// The entries that fit a class, by its index.
+    classes: Vec<Option<Vec<&'m Entry>>>,
+}
+
+impl<'m> Interpreter<'m> {
+    pub(super) fn new(meanings: &'m Meanings) -> Self {
+        Interpreter { meanings, classes: Vec::new() }
+    }
 
     /// What an event means.
-    pub(super) fn of(&self, event: &Event) -> Option<Meaning> {
+    pub(super) fn meaning<'e>(&mut self, event: &'e Event) -> Option<Meaning<'e>> {
+        let class = event.class;
+        if class.index >= self.classes.len() {
+            self.classes.resize(class.index + 1, None);
+        }
+        let entries =
+            self.classes[class.index].get_or_insert_with(|| self.meanings.entries(class).collect());
         let is = |(field, label): (&String, &String)| {
             event.get(field).and_then(Value::label) == Some(label.as_str())
         };
-        let entry = self.entries(event.class).find(|entry| entry.when.iter().all(is))?;
-        entry.meaning(event)
+        entries.iter().find(|entry| entry.when.iter().all(is))?.meaning(event)
     }
 }
 
@@ -254,7 +273,7 @@ impl Entry {
     }
 
     /// The meaning; `None` if a field is not of the type that it should be.
-    fn meaning(&self, event: &Event) -> Option<Meaning> {
+    fn meaning<'e>(&self, event: &'e Event) -> Option<Meaning<'e>> {
         let value = |field: &Option<String>| event.get(field.as_ref()?);
         let signed = |field| i64::try_from(value(field)?.number()?.wide()).ok();
         let unsigned = |field| value(field).and_then(Value::unsigned);
@@ -321,10 +340,10 @@ impl Entry {
 }
 
 /// A value as a name: a text as it is, an enumeration's label, anything else as it is shown.
-fn shown(value: &Value) -> String {
+fn shown<'v>(value: &'v Value) -> Cow<'v, str> {
     match (value.text(), value.label()) {
-        (Some(text), _) => text.to_owned(),
-        (None, Some(label)) => label.to_owned(),
-        (None, None) => value.to_string(),
+        (Some(text), _) => text.into(),
+        (None, Some(label)) => label.into(),
+        (None, None) => value.to_string().into(),
     }
 }

@@ -13,6 +13,6 @@ mod published;
 mod tests;
 
 pub use allocations::allocations;
-pub use events::events;
+pub use events::{events, events_with_timeline};
 pub(crate) use heap::{Callers, HeapView};
 pub use published::published;

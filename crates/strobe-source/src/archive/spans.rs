@@ -1,6 +1,8 @@
 //! Spans of one name, of which there is one at a time: a start while one is open means that its end
 //! was lost.
 
+use strobe_model::ValueCounts;
+
 use super::windows::length;
 
 /// Spans so far.
@@ -8,7 +10,8 @@ use super::windows::length;
 pub(super) struct Spans {
     pub(super) starts: u64,
     pub(super) stops: u64,
-    pub(super) durations: Vec<u64>,
+    pub(super) durations: ValueCounts,
+    matched: u64,
     open: Option<i64>,
 }
 
@@ -23,7 +26,8 @@ impl Spans {
     pub(super) fn stops(&mut self, at: i64) -> Option<i64> {
         self.stops += 1;
         let from = self.open.take()?;
-        self.durations.push(length(from, at));
+        self.durations.add(length(from, at));
+        self.matched += 1;
         Some(from)
     }
 
@@ -34,7 +38,6 @@ impl Spans {
 
     /// Starts without an end, and ends without a start.
     pub(super) fn unmatched(&self) -> (u64, u64) {
-        let matched = self.durations.len() as u64;
-        (self.starts - matched, self.stops - matched)
+        (self.starts - self.matched, self.stops - self.matched)
     }
 }

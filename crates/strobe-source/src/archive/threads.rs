@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strobe_model::{Distribution, ThreadSeen, ThreadsSeen};
+use strobe_model::{Distribution, ThreadSeen, ThreadsSeen, ValueCounts};
 
 use super::windows::{Windows, length};
 
@@ -24,7 +24,7 @@ pub(super) struct Threads {
     now: Now,
     threads: BTreeMap<i64, ThreadSeen>,
     switching_ns: u64,
-    gaps: Vec<u64>,
+    gaps: ValueCounts,
     seen: bool,
 }
 
@@ -34,9 +34,11 @@ impl Threads {
     }
 
     /// A thread exists.
-    pub(super) fn exists(&mut self, id: i64, name: Option<String>) {
+    pub(super) fn exists(&mut self, id: i64, name: Option<&str>) {
         let thread = self.thread(id);
-        thread.name = name.or(thread.name.take());
+        if name.is_some() && thread.name.as_deref() != name {
+            thread.name = name.map(str::to_owned);
+        }
     }
 
     /// The names of threads.
@@ -45,7 +47,7 @@ impl Threads {
     }
 
     /// A thread runs from now on.
-    pub(super) fn runs(&mut self, at: i64, id: i64, name: Option<String>, windows: &Windows) {
+    pub(super) fn runs(&mut self, at: i64, id: i64, name: Option<&str>, windows: &Windows) {
         self.seen = true;
         self.exists(id, name);
         match self.now {
@@ -53,7 +55,7 @@ impl Threads {
             Now::Between(from) => {
                 self.switching_ns += windows.inside(from, at);
                 if windows.contain(at) {
-                    self.gaps.push(length(from, at));
+                    self.gaps.add(length(from, at));
                 }
             }
             Now::Unknown => {}
@@ -117,7 +119,7 @@ impl Threads {
             threads,
             switching_ns: self.switching_ns,
             unknown_ns: total_ns.saturating_sub(known),
-            gaps: Distribution::of(self.gaps),
+            gaps: Distribution::of_counts(&self.gaps, |ns| ns, None),
         })
     }
 }

@@ -6,54 +6,26 @@ use strobe_decode::ctf::{DecodeError, Item, Lost};
 use strobe_model::measurement::{Timeline, TimelineBuilder, TrackKind, Unit};
 
 use super::Names;
-use super::events::{Source, nanoseconds, narrow};
+use super::events::{Source, add, nanoseconds, narrow};
 use super::functions::Functions;
-use super::heap::{Heap, Taken};
-use super::interrupts::Interrupts;
+use super::interrupts::Nesting;
 use super::meaning::{Meaning, Meanings};
 use super::transfers::Transfers;
 
 /// Everything in a trace that has a time and a known meaning.
 pub fn timeline(source: &Source, meanings: &Meanings, names: &dyn Names) -> Timeline {
-    let mut drawing = Drawing {
-        names,
-        line: TimelineBuilder::new(Unit::NANOSECONDS),
-        origin: None,
-        now: 0,
-        running: None,
-        open: HashMap::new(),
-        interrupts: Interrupts::default(),
-        functions: Functions::default(),
-        transfers: Transfers::default(),
-        heap: Heap::default(),
-    };
-    // The streams that have had an event, and since when their bytes could not be read.
-    let mut begun = vec![false; source.streams.len()];
-    let mut torn = vec![None; source.streams.len()];
-    for (stream, item) in source.items() {
-        match item {
-            Item::Event(event) => {
-                if let Some(at) = nanoseconds(&event) {
-                    begun[stream] = true;
-                    if let Some(from) = torn[stream].take() {
-                        drawing.hole(from, at);
-                    }
-                    drawing.event(at, meanings.of(&event), &event.class.name);
-                }
-            }
-            Item::Lost(lost) => drawing.lost(&lost),
-            Item::Undecodable(bad) if begun[stream] && bad.why != DecodeError::Repeated => {
-                torn[stream].get_or_insert(drawing.now);
-                drawing.cut();
-            }
-            Item::Packet(_) | Item::Undecodable(_) => {}
-        }
-    }
+    let mut drawing = Drawing::new(source.streams.len(), names);
+    add(source, meanings, names, Some(&mut drawing));
     drawing.finish()
 }
 
-struct Drawing<'s> {
+/// A time line under construction.
+pub(super) struct Drawing<'s> {
     names: &'s dyn Names,
+    /// The streams that have had an event.
+    begun: Vec<bool>,
+    /// Since when the bytes of each stream could not be read.
+    torn: Vec<Option<i64>>,
     line: TimelineBuilder,
     /// The first event; times count from here.
     origin: Option<i64>,
@@ -62,13 +34,60 @@ struct Drawing<'s> {
     running: Option<(i64, i64)>,
     /// Measurements, pauses and timers that have begun.
     open: HashMap<String, i64>,
-    interrupts: Interrupts,
+    interrupts: Nesting,
     functions: Functions,
     transfers: Transfers,
-    heap: Heap,
+    /// Bytes of the heap in use.
+    heap_bytes: u64,
 }
 
-impl Drawing<'_> {
+impl<'s> Drawing<'s> {
+    pub(super) fn new(streams: usize, names: &'s dyn Names) -> Self {
+        Drawing {
+            names,
+            begun: vec![false; streams],
+            torn: vec![None; streams],
+            line: TimelineBuilder::new(Unit::NANOSECONDS),
+            origin: None,
+            now: 0,
+            running: None,
+            open: HashMap::new(),
+            interrupts: Nesting::default(),
+            functions: Functions::default(),
+            transfers: Transfers::default(),
+            heap_bytes: 0,
+        }
+    }
+
+    /// The next item of a stream, with its meaning if it is an event that has one, and the bytes of
+    /// the heap in use after it.
+    pub(super) fn item(
+        &mut self,
+        stream: usize,
+        item: &Item,
+        meaning: Option<&Meaning>,
+        heap_bytes: u64,
+    ) {
+        self.heap_bytes = heap_bytes;
+        match item {
+            Item::Event(event) => {
+                if let Some(at) = nanoseconds(event) {
+                    self.begun[stream] = true;
+                    if let Some(from) = self.torn[stream].take() {
+                        self.hole(from, at);
+                    }
+                    self.event(at, meaning, &event.class.name);
+                }
+            }
+            Item::Lost(lost) => self.lost(lost),
+            Item::Undecodable(bad) if self.begun[stream] && bad.why != DecodeError::Repeated => {
+                self.torn[stream].get_or_insert(self.now);
+                self.cut();
+            }
+            Item::Packet(_) | Item::Undecodable(_) => {}
+        }
+    }
+
     fn time(&self, at: i64) -> i64 {
         at.saturating_sub(self.origin.unwrap_or(at)).max(0)
     }
@@ -85,9 +104,9 @@ impl Drawing<'_> {
 
     /// A thread's track, with its name as soon as it is known.
     fn thread(&mut self, thread: i64, name: Option<&str>) -> u32 {
-        let unnamed = format!("thread {thread}");
-        let track = self.line.track(TrackKind::Thread, Some(thread), &unnamed);
-        if let Some(name) = name {
+        let unnamed = || format!("thread {thread}");
+        let track = self.line.numbered_track(TrackKind::Thread, thread, unnamed);
+        if let Some(name) = name.filter(|name| *name != self.line.track_mut(track).name) {
             self.line.track_mut(track).name = name.to_owned();
         }
         track
@@ -97,7 +116,7 @@ impl Drawing<'_> {
         self.line.track(TrackKind::Marks, None, name)
     }
 
-    fn event(&mut self, at: i64, meaning: Option<Meaning>, class: &str) {
+    fn event(&mut self, at: i64, meaning: Option<&Meaning>, class: &str) {
         self.origin.get_or_insert(at);
         self.now = self.now.max(at);
         match meaning {
@@ -122,16 +141,16 @@ impl Drawing<'_> {
         self.running = Some((thread, at));
     }
 
-    fn apply(&mut self, at: i64, meaning: Meaning, class: &str) {
-        match meaning {
-            Meaning::Thread { thread, name } => {
+    fn apply(&mut self, at: i64, meaning: &Meaning, class: &str) {
+        match *meaning {
+            Meaning::Thread { thread, ref name } => {
                 self.thread(thread, name.as_deref());
             }
             Meaning::ThreadEnds { thread } => {
                 let track = self.thread(thread, None);
                 self.moment(track, "ends", at);
             }
-            Meaning::Runs { thread, name } => self.runs(at, thread, name.as_deref()),
+            Meaning::Runs { thread, ref name } => self.runs(at, thread, name.as_deref()),
             Meaning::Stops { thread } => match self.running {
                 Some((running, _)) if running == thread => self.stops(at),
                 // It has run without having been seen to start.
@@ -141,13 +160,15 @@ impl Drawing<'_> {
                     self.moment(track, "stops, start not seen", at);
                 }
             },
-            Meaning::Switch { next, name, .. } => self.runs(at, next, name.as_deref()),
-            Meaning::Interrupt { number, enters: true } => self.interrupts.enters(at, number),
+            Meaning::Switch { next, ref name, .. } => self.runs(at, next, name.as_deref()),
+            Meaning::Interrupt { number, enters: true } => {
+                self.interrupts.enters(at, number);
+            }
             Meaning::Interrupt { number, enters: false } => {
-                let name = format!("interrupt {number}");
-                let track = self.line.track(TrackKind::Exception, Some(number), &name);
-                match self.interrupts.exits(at, number) {
-                    Some(from) => self.span(track, None, from, at),
+                let name = || format!("interrupt {number}");
+                let track = self.line.numbered_track(TrackKind::Exception, number, name);
+                match self.interrupts.exits(number) {
+                    Some((from, _)) => self.span(track, None, from, at),
                     None => self.moment(track, "exit, entry not seen", at),
                 }
             }
@@ -155,8 +176,8 @@ impl Drawing<'_> {
                 self.functions.enters(at, thread, function);
             }
             Meaning::Function { thread, function, enters: false } => {
-                let name = format!("calls of thread {thread}");
-                let track = self.line.track(TrackKind::Functions, Some(thread), &name);
+                let name = || format!("calls of thread {thread}");
+                let track = self.line.numbered_track(TrackKind::Functions, thread, name);
                 if let Some(from) = self.functions.exits(at, thread, function) {
                     let name = self.names.name(function);
                     let name = name.unwrap_or_else(|| format!("{function:#010x}"));
@@ -166,18 +187,13 @@ impl Drawing<'_> {
             Meaning::Stack { thread, bytes, .. } => {
                 self.counter(&format!("stack of thread {thread}"), bytes, at);
             }
-            Meaning::Alloc { thread, address, bytes, requested, callers } => {
-                self.heap.alloc(at, Taken { thread, address, bytes, requested, callers });
-                self.counter("heap in use", self.heap.live_bytes(), at);
+            Meaning::Alloc { .. } | Meaning::Free { .. } => {
+                self.counter("heap in use", self.heap_bytes, at);
             }
-            Meaning::Free { address } => {
-                self.heap.free(at, address, None);
-                self.counter("heap in use", self.heap.live_bytes(), at);
-            }
-            Meaning::Transfer { interface, direction, starts: true, .. } => {
+            Meaning::Transfer { ref interface, ref direction, starts: true, .. } => {
                 self.transfers.starts(at, interface, direction);
             }
-            Meaning::Transfer { interface, direction, bytes, starts: false } => {
+            Meaning::Transfer { ref interface, ref direction, bytes, starts: false } => {
                 let track = self.marks(&format!("{interface} {direction}"));
                 let name = bytes.map(|bytes| format!("{bytes} bytes"));
                 match self.transfers.ends(at, interface, direction, bytes) {
@@ -185,7 +201,9 @@ impl Drawing<'_> {
                     None => self.moment(track, "end, beginning not seen", at),
                 }
             }
-            Meaning::Timer { timer, starts } => self.named(at, &format!("timer {timer}"), starts),
+            Meaning::Timer { ref timer, starts } => {
+                self.named(at, &format!("timer {timer}"), starts)
+            }
             Meaning::Window { starts } => self.named(at, "measurement", starts),
             Meaning::Pause { starts } => self.named(at, "tracer", starts),
             Meaning::Idle => {
@@ -244,7 +262,7 @@ impl Drawing<'_> {
         self.line.gap(from, to, events, &why);
     }
 
-    fn finish(mut self) -> Timeline {
+    pub(super) fn finish(mut self) -> Timeline {
         self.stops(self.now);
         self.line.finish()
     }

@@ -15,19 +15,21 @@ pub(super) struct Transfers {
 
 impl Transfers {
     /// One begins.
-    pub(super) fn starts(&mut self, at: i64, interface: String, direction: String) {
-        self.spans.entry((interface, direction)).or_default().0.starts(at);
+    pub(super) fn starts(&mut self, at: i64, interface: &str, direction: &str) {
+        let key = (interface.to_owned(), direction.to_owned());
+        self.spans.entry(key).or_default().0.starts(at);
     }
 
     /// One ends, and gives when it began.
     pub(super) fn ends(
         &mut self,
         at: i64,
-        interface: String,
-        direction: String,
+        interface: &str,
+        direction: &str,
         bytes: Option<u64>,
     ) -> Option<i64> {
-        let (spans, sum) = self.spans.entry((interface, direction)).or_default();
+        let key = (interface.to_owned(), direction.to_owned());
+        let (spans, sum) = self.spans.entry(key).or_default();
         *sum = sum.saturating_add(bytes.unwrap_or(0));
         spans.stops(at)
     }
@@ -48,7 +50,7 @@ impl Transfers {
                 unmatched_starts: unmatched.0,
                 unmatched_ends: unmatched.1,
                 bytes,
-                durations: Distribution::of(spans.durations),
+                durations: Distribution::of_counts(&spans.durations, |ns| ns, None),
             }
         });
         each.collect()
@@ -61,8 +63,11 @@ pub(super) struct Timers(BTreeMap<String, Spans>);
 
 impl Timers {
     /// One starts or stops.
-    pub(super) fn note(&mut self, at: i64, timer: String, starts: bool) {
-        let spans = self.0.entry(timer).or_default();
+    pub(super) fn note(&mut self, at: i64, timer: &str, starts: bool) {
+        if !self.0.contains_key(timer) {
+            self.0.insert(timer.to_owned(), Spans::default());
+        }
+        let Some(spans) = self.0.get_mut(timer) else { return };
         if starts {
             spans.starts(at);
         } else {
@@ -80,7 +85,7 @@ impl Timers {
             name,
             starts: spans.starts,
             stops: spans.stops,
-            durations: Distribution::of(spans.durations),
+            durations: Distribution::of_counts(&spans.durations, |ns| ns, None),
         });
         each.collect()
     }

@@ -1,13 +1,12 @@
 //! The blocks of a metadata: `trace`, `stream`, `event`, `clock`, `env` (section 7.3).
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::attributes::Setting;
 use super::parser::Parser;
 use super::token::Kind;
 use crate::ctf::error::{MetadataError, Position, Problem};
-use crate::ctf::trace::{Clock, EnvValue, EventClass, StreamClass, Trace};
+use crate::ctf::trace::{Clock, EnvValue, EventClass, EventIds, StreamClass, Trace};
 use crate::ctf::types::{ByteOrder, Type};
 
 /// The content of a block: attributes and type assignments.
@@ -177,6 +176,8 @@ fn event(at: Position, block: &mut Block) -> Result<(EventClass, Option<u64>), M
     let stream = block.number("stream_id", "expected a number of 0 or more")?;
     let event = EventClass {
         name,
+        // Set when the trace is complete.
+        index: 0,
         id: block.number("id", "expected a number of 0 or more")?.unwrap_or(0),
         stream: stream.unwrap_or(0),
         log_level: block.number("loglevel", "expected a number of 0 or more")?,
@@ -229,21 +230,32 @@ impl Found {
         }
         let clocks = clocks(self.clocks, parser)?;
         let only = (streams.len() == 1).then(|| streams[0].id);
-        let mut by_id = HashMap::new();
+        let mut by_id = EventIds::default();
         let mut events = Vec::with_capacity(self.events.len());
         for (at, mut event, stream) in self.events {
             event.stream = stream.or(only).unwrap_or(0);
+            event.index = events.len();
             if !streams.iter().any(|stream| stream.id == event.stream) {
                 return Err(parser.error(at, Problem::UnknownStream(event.stream)));
             }
-            if by_id.insert((event.stream, event.id), events.len()).is_some() {
+            if !by_id.insert(event.stream, event.id, events.len()) {
                 let name = format!("event {} of stream {}", event.id, event.stream);
                 return Err(parser.error(at, Problem::Twice(name)));
             }
             events.push(event);
         }
         let environment = self.environment;
-        Ok(Trace { order, uuid, packet_header, streams, events, clocks, environment, by_id })
+        Ok(Trace {
+            order,
+            uuid,
+            packet_header,
+            streams,
+            events,
+            clocks,
+            environment,
+            by_id,
+            has_references: false,
+        })
     }
 }
 

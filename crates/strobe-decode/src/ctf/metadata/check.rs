@@ -10,14 +10,14 @@ type Root<'t> = (&'static str, Option<&'t Type>);
 /// Limit for the parts of all events' types together, shared types included.
 const MAX_ALL: u64 = 1 << 24;
 
-/// Checks all types of all streams.
-pub(super) fn references(trace: &Trace) -> Result<(), MetadataError> {
+/// Checks all types of all streams; returns whether there are references.
+pub(super) fn references(trace: &Trace) -> Result<bool, MetadataError> {
     let header: Root = ("trace.packet.header", trace.packet_header.as_deref());
     let types = trace.events.iter().flat_map(|event| [&event.context, &event.fields]).flatten();
     if types.map(|ty| ty.extent().parts).fold(0, u64::saturating_add) > MAX_ALL {
         return Err(MetadataError::Whole("types of events have more parts than any tracer's"));
     }
-    check(&[header])?;
+    let mut any = check(&[header])?;
     for stream in &trace.streams {
         let roots = [
             header,
@@ -26,24 +26,26 @@ pub(super) fn references(trace: &Trace) -> Result<(), MetadataError> {
             ("stream.event.context", stream.event_context.as_deref()),
         ];
         for count in 2..=roots.len() {
-            check(&roots[..count])?;
+            any |= check(&roots[..count])?;
         }
         for event in trace.events.iter().filter(|event| event.stream == stream.id) {
             let context = ("event.context", event.context.as_deref());
             let fields = ("event.fields", event.fields.as_deref());
             let [a, b, c, d] = roots;
-            check(&[a, b, c, d, context])?;
-            check(&[a, b, c, d, context, fields])?;
+            any |= check(&[a, b, c, d, context])?;
+            any |= check(&[a, b, c, d, context, fields])?;
         }
     }
-    Ok(())
+    Ok(any)
 }
 
-/// Checks the last root; those before it are already read.
-fn check(roots: &[Root]) -> Result<(), MetadataError> {
-    let Some(((_, Some(ty)), before)) = roots.split_last() else { return Ok(()) };
-    let mut walk = Walk { roots: before, own: roots[before.len()].0, open: Vec::new() };
-    walk.visit(ty)
+/// Checks the last root, those before it are already read; returns whether it has references.
+fn check(roots: &[Root]) -> Result<bool, MetadataError> {
+    let Some(((_, Some(ty)), before)) = roots.split_last() else { return Ok(false) };
+    let own = roots[before.len()].0;
+    let mut walk = Walk { roots: before, own, open: Vec::new(), any: false };
+    walk.visit(ty)?;
+    Ok(walk.any)
 }
 
 struct Walk<'t> {
@@ -51,6 +53,8 @@ struct Walk<'t> {
     own: &'static str,
     /// Fields read so far of each open structure, the innermost last.
     open: Vec<Vec<(&'t str, &'t Type)>>,
+    /// A reference was found.
+    any: bool,
 }
 
 impl<'t> Walk<'t> {
@@ -88,11 +92,12 @@ impl<'t> Walk<'t> {
     }
 
     fn refer(
-        &self,
+        &mut self,
         path: &Path,
         wanted: &'static str,
         fits: impl Fn(&Type) -> bool,
     ) -> Result<(), MetadataError> {
+        self.any = true;
         if self.find(path).is_some_and(fits) {
             return Ok(());
         }

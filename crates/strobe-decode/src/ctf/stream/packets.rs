@@ -1,6 +1,6 @@
 //! Where packets begin and end, and what their headers and contexts state is missing before them.
 
-use super::super::decode::{Control, Decoder};
+use super::super::decode::{Control, Decoder, Keeps};
 use super::super::error::DecodeError;
 use super::super::trace::StreamClass;
 use super::super::types::{ByteOrder, Type};
@@ -53,7 +53,7 @@ impl<'t, 'd> Reader<'t, 'd> {
                 self.at = open.end;
                 self.stats.packets += 1;
                 self.stats.packet_bytes += (open.end - at) as u64;
-                self.open = Some(open);
+                self.open = Some(Box::new(open));
             }
             Err(why) => {
                 self.at = self.resynchronised(at + 1);
@@ -76,13 +76,13 @@ impl<'t, 'd> Reader<'t, 'd> {
         }
         let mut decoder = Decoder::new(self.trace, rest, self.empty);
         decoder.bits.end_at(MAX_HEADER_BITS);
-        let header = decoder.scope(0, self.trace.packet_header.as_deref());
+        let header = decoder.scope(0, self.trace.packet_header.as_deref(), Keeps::All);
         self.empty = decoder.empty;
         header?;
         let header = decoder.done[0].as_ref();
         self.check_uuid(header)?;
         let stream = self.stream_of(header)?;
-        let control = decoder.scope(1, stream.packet_context.as_deref());
+        let control = decoder.scope(1, stream.packet_context.as_deref(), Keeps::All);
         self.empty = decoder.empty;
         let control = control?;
         let get = |name| decoder.done[1].as_ref()?.get(name).and_then(Value::unsigned);

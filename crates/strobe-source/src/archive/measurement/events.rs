@@ -2,13 +2,14 @@
 
 use strobe_model::measurement::{
     Cell, Column, Content, Coverage, Ended, Fact, Loss, Measurement, Moment, Number, Parts,
-    Quantity, Severity, Subject, Table, Trust, Unit, Window,
+    Quantity, Severity, Subject, Table, Timeline, Trust, Unit, Window,
 };
 use strobe_model::{EventsReport, TraceSummary};
 
 use super::super::Names;
 use super::super::events::{Extras, LISTED, Source, add};
 use super::super::meaning::Meanings;
+use super::super::timeline::Drawing;
 use super::{activity, calls, memory, missing};
 use crate::measuring::{balance, count, instrument, notes, unknown};
 
@@ -19,8 +20,19 @@ pub(super) const RECOUNTED: &str =
 
 /// Measures a trace.
 pub fn events(source: &Source, meanings: &Meanings, names: &dyn Names) -> Measurement {
-    let (report, extras) = add(source, meanings, names);
+    let (report, extras) = add(source, meanings, names, None);
     measured(&report, &extras)
+}
+
+/// Measures a trace and draws its time line, in one pass.
+pub fn events_with_timeline(
+    source: &Source,
+    meanings: &Meanings,
+    names: &dyn Names,
+) -> (Measurement, Timeline) {
+    let mut drawing = Drawing::new(source.streams.len(), names);
+    let (report, extras) = add(source, meanings, names, Some(&mut drawing));
+    (measured(&report, &extras), drawing.finish())
 }
 
 /// What was found in a trace, as a measurement.
