@@ -374,7 +374,12 @@ impl<O: Observer> Machine<O> {
                 self.add_wait(pc, Wait::of(Cause::DataWait, Bounds::exact(cycles)));
                 self.check = true;
             }
-            Insn::Cps { .. } | Insn::Msr { .. } | Insn::Isb => self.check = true,
+            Insn::Cps { .. } | Insn::Msr { .. } => {
+                self.check = true;
+                // The core goes on behind it, as behind any other.
+                return Ok(false);
+            }
+            Insn::Isb => self.check = true,
             _ => return Ok(false),
         }
         Ok(true)
