@@ -14,3 +14,4 @@ mod stack_marks;
 mod system;
 mod timing;
 mod traced;
+mod waits;

@@ -12,3 +12,4 @@ mod models;
 mod swo;
 mod trace_plan;
 mod unwinding;
+mod waits;

@@ -36,7 +36,7 @@ fn chain(trace: &Backtrace) -> Chain {
 /// The board that an image runs on; none for AVR, which has nothing to unwind by, and for one whose
 /// misses are known: in `kit-tasks` the shadow stack, which does not know here which variables are
 /// stacks, takes threads for calls of each other.
-fn board(name: &str) -> Option<&'static str> {
+pub(crate) fn board(name: &str) -> Option<&'static str> {
     let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     let starts = |parts: &[&str]| parts.iter().any(|part| name.starts_with(part));
     match name {

@@ -37,14 +37,20 @@ pub(super) fn late(cycles: u64) -> Wait {
 impl<O: Observer> Machine<O> {
     /// Hands the observer the waits that were added up by line of flash and by jump.
     pub(super) fn take_waits(&mut self) {
-        for (pc, cause, wait) in self.bus.flash_interface.accelerator.take_waits() {
-            self.observer.wait(pc, Wait::of(cause, wait));
-        }
+        self.take_flash_waits();
         for block in &mut self.blocks.all {
             if block.late > 0 {
                 let cycles = std::mem::take(&mut block.late);
                 self.observer.wait(block.address(block.body as usize), late(cycles));
             }
+        }
+    }
+
+    /// Those by line of flash.
+    pub(super) fn take_flash_waits(&mut self) {
+        self.turns.give_up();
+        for (pc, cause, wait) in self.bus.flash_interface.accelerator.take_waits() {
+            self.observer.wait(pc, Wait::of(cause, wait));
         }
     }
 

@@ -149,6 +149,7 @@ impl<O: Observer> Machine<O> {
                 || self.observer.follows_accesses()
                 || self.turns.is_recording();
             let result = if carefully || self.now < self.bus.masters.contended_until {
+                self.note_block(id);
                 if !self.bus.flash_interface.accelerator.has(id) {
                     self.fetch(id);
                 }
@@ -306,7 +307,8 @@ impl<O: Observer> Machine<O> {
         }
         let (wait, at) = (block.target_wait, block.address(block.body as usize));
         let dearest = u64::from(block.cycles + block.refill + wait.high.div_ceil(2) + 1);
-        let times = self.horizon.saturating_sub(self.now) / dearest;
+        // Not the horizon: when loops are looked for must not show.
+        let times = self.turns.next_event.saturating_sub(self.now) / dearest;
         let cycles = times * u64::from(block.cycles + block.refill);
         self.now += cycles;
         self.asleep += cycles;

@@ -12,7 +12,10 @@
 //! A wrong guess costs time and nothing else: heads at which no proof was found are tried again
 //! ever more rarely ([`Trigger`]).
 
+mod cache;
 mod form;
+mod inputs;
+mod polls;
 mod proof;
 mod record;
 mod trigger;
@@ -41,6 +44,12 @@ const MARGIN: u64 = 8;
 /// Turns that must be gained by skipping.
 const LEAST_GAIN: u64 = 3;
 
+/// Cycles of a loop that ends by itself which are worth a look.
+const LEAST_CYCLES: u64 = 512;
+
+/// Ends of a turn that are tried from one head, at most.
+const MAX_TRIES: usize = 8;
+
 /// Turns that are skipped at once, at most: sums of steps stay far from their limits.
 const MOST_TURNS: u64 = 1 << 31;
 
@@ -64,7 +73,8 @@ struct Head {
     cpu: Cpu,
     registers: Registers,
     carry: u32,
-    cache: accelerator::State,
+    /// What the flash accelerator holds, and how many lines it had brought in.
+    cache: (accelerator::State, u64),
     event: bool,
     /// The next event of the board, and how many there had been.
     events: (u64, u64),
@@ -76,8 +86,10 @@ struct Head {
     passes: u32,
     /// Instructions of the turn, at most.
     most_steps: usize,
-    /// The fewest registers that differed at a pass.
-    fewest: usize,
+    /// Registers that differed at passes of which nothing came, as sets.
+    failed: Vec<u16>,
+    /// Passes that are not looked at: a loop inside the loop ends with them.
+    rest: u64,
 }
 
 impl Turns {
@@ -137,8 +149,8 @@ impl<O: Observer> Machine<O> {
         let after = Registers::of(&self.cpu);
         let recording = &mut self.turns.recording;
         let accesses = recording.accesses.len() as u32;
-        let at = at as u16;
-        recording.steps.push(Step { insn, id, at, it, executed, jumped, accesses, after });
+        let (at, slack) = (at as u16, self.slack);
+        recording.steps.push(Step { insn, id, at, it, executed, jumped, accesses, slack, after });
         if matches!(insn, Insn::Wfi | Insn::Wfe | Insn::Svc { .. } | Insn::Bkpt { .. }) {
             recording.give_up();
         }
@@ -171,13 +183,14 @@ impl<O: Observer> Machine<O> {
     fn begin_turn(&mut self, id: BlockId) {
         let moment = self.moment();
         self.observer.begin_turn(moment);
+        self.take_flash_waits();
         self.turns.recording.clear();
         self.turns.head = Some(Box::new(Head {
             id,
             cpu: self.cpu.clone(),
             registers: Registers::of(&self.cpu),
             carry: self.carry.carry,
-            cache: self.bus.flash_interface.accelerator.state(),
+            cache: self.cache_state(),
             event: self.system.event,
             events: (self.turns.next_event, self.bus.events),
             slack: self.slack,
@@ -187,7 +200,8 @@ impl<O: Observer> Machine<O> {
             loops: self.poll_loops(),
             passes: 0,
             most_steps: self.turns.trigger.most_steps(self.blocks.all[id as usize].start),
-            fewest: usize::MAX,
+            failed: Vec::new(),
+            rest: 0,
         }));
     }
 
@@ -210,19 +224,26 @@ impl<O: Observer> Machine<O> {
             return;
         }
         head.passes += 1;
+        head.rest = head.rest.saturating_sub(1);
         let now = Registers::of(&self.cpu);
-        let differing = now.r.iter().zip(head.registers.r).filter(|(a, b)| **a != *b).count();
-        // A loop inside the loop passes its own head more often: only the outer one's turn ends
-        // with fewer differences.
-        let is_nearer = differing < head.fewest;
-        head.fewest = head.fewest.min(differing);
-        if !is_nearer || !self.is_as_at(&head) {
+        let differing = now.differing(&head.registers);
+        // A loop inside the loop passes its own head more often: in the outer one's turn other
+        // registers differ.
+        let is_hopeless = head.failed.iter().any(|&failed| failed & differing == failed);
+        if head.rest > 0 || is_hopeless || !self.is_as_at(&head) {
             self.turns.head = Some(head);
             return;
         }
         match self.prove(&head, now) {
             Found::Turns(times, proved) => self.finish_turn(&head, times, &proved, start),
-            Found::Nothing if differing > 0 => self.turns.head = Some(head),
+            Found::Few(times) if head.failed.len() < MAX_TRIES => {
+                head.rest = times + 1;
+                self.turns.head = Some(head);
+            }
+            Found::Nothing if differing != 0 && head.failed.len() < MAX_TRIES => {
+                head.failed.push(differing);
+                self.turns.head = Some(head);
+            }
             found => self.end_in_vain(found, start),
         }
     }
@@ -259,7 +280,7 @@ impl<O: Observer> Machine<O> {
             && head.event == self.system.event
             && head.epoch == self.drift().epoch
             && head.moment.asleep == self.asleep
-            && head.cache == self.bus.flash_interface.accelerator.state()
+            && self.cache_repeats(head)
     }
 
     fn cost_since(&self, head: &Head) -> TurnCost {
@@ -291,8 +312,10 @@ impl<O: Observer> Machine<O> {
         }
         let unmodelled = turn.accesses.iter().filter(|a| a.place == Place::Unmodelled);
         let begin = head.moment.cycle;
-        if !self.bus.polls_repeat(head.polls, cost.cycles)
-            || !self.poll_loops_repeat(&head.loops, cost)
+        let polls_repeat = self.polls_now_and_then(cost.cycles)
+            || self.bus.polls_repeat(head.polls, cost.cycles)
+                && self.poll_loops_repeat(&head.loops, cost);
+        if !polls_repeat
             || !unmodelled.into_iter().all(|a| self.bus.unmodelled.repeats(a.address & !3, begin))
         {
             return Found::Nothing;
@@ -300,6 +323,8 @@ impl<O: Observer> Machine<O> {
         let memory = |address, size| self.bus.peek(address, size);
         let proof = Proof::new(turn, (head.registers, now), cost.cycles, memory);
         match proof.and_then(|mut proof| proof.search(most)) {
+            // What ends by itself so soon may be a loop inside the one that waits.
+            Some((last, _)) if last < most && last * cost.cycles < LEAST_CYCLES => Found::Few(last),
             // The last one that is proved is executed.
             Some((last, proved)) if last > LEAST_GAIN => Found::Turns(last - 1, proved),
             _ => Found::Nothing,
@@ -321,9 +346,7 @@ impl<O: Observer> Machine<O> {
     fn skip_turns(&mut self, head: &Head, times: u64, proved: &Proved) {
         let cost = self.cost_since(head);
         self.now += times * cost.cycles;
-        self.instructions += times * cost.instructions;
-        self.slack.0 += times as i64 * cost.slack.0;
-        self.slack.1 += times as i64 * cost.slack.1;
+        self.repeat_polls(head, cost, times);
         for &(r, step) in &proved.registers {
             let r = &mut self.cpu.r[usize::from(r)];
             *r = r.wrapping_add((step as u32).wrapping_mul(times as u32));
@@ -335,8 +358,7 @@ impl<O: Observer> Machine<O> {
             let _ = self.bus.write(input.address, input.size, value);
         }
         self.repeat_counts(times);
-        self.repeat_poll_loops(head.moment.cycle, cost, times);
-        self.bus.repeat_polls(head.polls, times);
+        self.bus.flash_interface.accelerator.repeat_waits(times);
         self.repeat_unmodelled(times, cost.cycles);
         let moment = self.moment();
         self.observer.repeat_turn(times, moment);
@@ -384,6 +406,8 @@ impl<O: Observer> Machine<O> {
 enum Found {
     /// So many turns can be skipped.
     Turns(u64, Proved),
+    /// So few turns that looking for them costs more.
+    Few(u64),
     /// Something else happens too soon.
     NoRoom,
     Nothing,

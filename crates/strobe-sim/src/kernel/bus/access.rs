@@ -262,7 +262,7 @@ impl Bus {
     }
 
     /// A modelled register was read: perhaps not for the first time.
-    fn note_read(&mut self, address: u32, value: u32) {
+    pub(crate) fn note_read(&mut self, address: u32, value: u32) {
         if self.awaited.0 != address {
             self.leave_awaited();
             self.awaited = (address, Poll::default());

@@ -93,11 +93,12 @@ pub(crate) struct Accelerator {
     model: Model,
 }
 
-/// The state of an accelerator between two lines that it brings in.
+/// What an accelerator holds, but for when it came to that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
-    epoch: u64,
     code: (u32, u32, u32),
+    /// Lines of code, by their last use.
+    lines: Vec<u32>,
     data: (u32, Vec<u32>),
 }
 
@@ -116,6 +117,13 @@ impl Lines {
     fn clear(&mut self) {
         self.places.fill(0);
         self.slots.clear();
+    }
+
+    /// Its lines, the one that was not used for longest first.
+    fn by_use(&self) -> Vec<u32> {
+        let mut slots = self.slots.clone();
+        slots.sort_unstable_by_key(|slot| slot.1);
+        slots.into_iter().map(|slot| slot.0).collect()
     }
 
     /// Uses a line; returns whether it was there.
@@ -279,12 +287,19 @@ impl Accelerator {
         self.stamps.clear();
     }
 
-    /// What decides what code and data will wait.
+    /// What decides what code and data will wait, besides [`Accelerator::has`].
     pub(crate) fn state(&self) -> State {
         State {
-            epoch: self.epoch,
             code: (self.latest_code, self.lead, self.arrived),
+            lines: self.code.by_use(),
             data: (self.latest_data, self.data.clone()),
+        }
+    }
+
+    /// What was waited since [`Accelerator::take_waits`] is waited so many times more.
+    pub(crate) fn repeat_waits(&mut self, times: u64) {
+        for cycles in self.waits.values_mut().flatten() {
+            *cycles += times * *cycles;
         }
     }
 

@@ -141,6 +141,8 @@ impl CarefulPort<'_> {
         }
         if self.turn.is_some() {
             let place = self.place(address, size, write);
+            // One piece of memory has one address there.
+            let address = if place == Place::Ram { self.bus.unalias(address) } else { address };
             let access = MemoryAccess { address, size, write, value, cycle, place };
             self.turn.iter_mut().for_each(|turn| turn.access(access));
         }

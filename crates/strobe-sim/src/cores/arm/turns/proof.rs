@@ -6,24 +6,11 @@
 //! the same time and lead to the same place, and at the end the steps must be what was assumed.
 
 use super::form::{Extend, Form, Operand, address_inputs, form, output, writes_back};
+use super::inputs::{Input, bits, inputs, overlap};
 use super::record::{MemoryAccess, Place, Recording, Registers, Step};
 use crate::cores::arm::insn::{Condition, Insn, NO_REG, Reg};
 use crate::kernel::device::{Reading, Size};
 use crate::kernel::turns::{Flags, Turns, Value};
-
-/// Pieces of memory that a turn may read and write: each is looked for among all.
-const MAX_CELLS: usize = 48;
-
-/// Memory that a turn reads before it writes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Input {
-    pub(super) address: u32,
-    pub(super) size: Size,
-    /// What it held when the turn began.
-    first: u32,
-    /// What a turn adds to it.
-    pub(super) step: i64,
-}
 
 /// Memory as an instruction leaves it.
 #[derive(Debug, Clone, Copy)]
@@ -31,14 +18,6 @@ struct Cell {
     address: u32,
     size: Size,
     value: Value,
-}
-
-fn overlap((a, a_size): (u32, Size), (b, b_size): (u32, Size)) -> bool {
-    a.wrapping_sub(b) < b_size.bytes() || b.wrapping_sub(a) < a_size.bytes()
-}
-
-fn bits(size: Size) -> u32 {
-    8 * size.bytes()
 }
 
 /// A value as memory of a size keeps it. A word may wrap, less must not.
@@ -65,31 +44,6 @@ pub(super) struct Proved {
     pub(super) registers: Vec<(Reg, i64)>,
     /// Memory that it depends on, where that changes.
     pub(super) memory: Vec<Input>,
-}
-
-/// The memory that a turn reads before it writes it; `now` tells what that holds at the turn's end.
-fn inputs(turn: &Recording, now: impl Fn(u32, Size) -> Option<u32>) -> Option<Vec<Input>> {
-    let mut inputs: Vec<Input> = Vec::new();
-    let mut written: Vec<(u32, Size)> = Vec::new();
-    for access in turn.accesses.iter().filter(|access| access.place == Place::Ram) {
-        let here = (access.address, access.size);
-        if access.write {
-            if !written.contains(&here) {
-                written.push(here);
-            }
-        } else if !written.iter().any(|&other| overlap(here, other))
-            && !inputs.iter().any(|input| (input.address, input.size) == here)
-        {
-            let spare = 32 - bits(access.size);
-            let change = now(access.address, access.size)?.wrapping_sub(access.value);
-            let step = i64::from((change << spare) as i32 >> spare);
-            inputs.push(Input { address: here.0, size: here.1, first: access.value, step });
-        }
-        if inputs.len() + written.len() > MAX_CELLS {
-            return None;
-        }
-    }
-    Some(inputs)
 }
 
 impl<'a> Proof<'a> {
@@ -248,9 +202,15 @@ impl<'a> State<'a> {
                 self.set_flags(sets, Flags::Result { value }, step);
             }
             Form::ShiftRight { d, m, by, sets } => {
-                let value = self.read(m).shift_right(by.into())?;
+                let source = self.read(m);
+                let value = source.shift_right(by.into())?;
                 self.write(d, value);
-                self.set_flags(sets, Flags::Result { value }, step);
+                if sets && !source.is_constant() {
+                    // The bit that was shifted out may change although the quotient does not.
+                    self.flags = Flags::Result { value };
+                } else {
+                    self.set_flags(sets, Flags::Result { value }, step);
+                }
             }
             Form::Narrow { d, m, bits, signed } => {
                 let value = self.read(m).narrow(bits, signed)?;

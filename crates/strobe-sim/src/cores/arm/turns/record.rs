@@ -20,6 +20,12 @@ impl Registers {
         r.copy_from_slice(&cpu.r[..15]);
         Registers { r, flags: cpu.apsr() & 0xf000_0000 }
     }
+
+    /// The registers that differ, as a set.
+    pub(super) fn differing(&self, other: &Registers) -> u16 {
+        let pairs = self.r.iter().zip(&other.r).enumerate();
+        pairs.fold(0, |set, (at, (a, b))| set | u16::from(a != b) << at)
+    }
 }
 
 /// What an access reached.
@@ -60,6 +66,8 @@ pub(super) struct Step {
     pub(super) jumped: bool,
     /// How many accesses there were up to its end.
     pub(super) accesses: u32,
+    /// How far the low and the high model were then.
+    pub(super) slack: (i64, i64),
     pub(super) after: Registers,
 }
 
@@ -77,6 +85,9 @@ pub(crate) struct Recording {
     pub(super) steps: Vec<Step>,
     pub(super) accesses: Vec<MemoryAccess>,
     pub(super) extras: Vec<Extra>,
+    /// Blocks that came before the turn brought a line of code in, and whether all of their lines
+    /// were known to be there.
+    pub(super) blocks: Vec<(BlockId, bool)>,
     /// Something happened that no repetition can account for.
     broken: bool,
 }
@@ -86,6 +97,7 @@ impl Recording {
         self.steps.clear();
         self.accesses.clear();
         self.extras.clear();
+        self.blocks.clear();
         self.broken = false;
     }
 
