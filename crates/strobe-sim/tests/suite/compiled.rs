@@ -280,6 +280,40 @@ fn code_in_ram_that_changes_is_seen_by_compiled_code() {
     assert_eq!(run(Some(4)), interpreted);
 }
 
+/// Adds 250 to a word in the main RAM, then 500 to one in another, in the same loop.
+const IN_TWO_MEMORIES: [u16; 14] = [
+    // movs r6, #3; movs r0, #0x20; lsls r0, r0, #24; again: movs r4, #250
+    0x2603, 0x2020, 0x0600, 0x24fa,
+    // loop: ldr r3, [r0]; adds r3, #1; str r3, [r0]; subs r4, #1; bne loop
+    0x6803, 0x3301, 0x6003, 0x3c01, 0xd1fa,
+    // movs r0, #0x21; lsls r0, r0, #24; subs r6, #1; bne again; bkpt
+    0x2021, 0x0600, 0x3e01, 0xd1f5, 0xbe00,
+];
+
+#[test]
+fn code_is_compiled_again_for_further_memories() {
+    let run = |compile_after| {
+        let board = Board::builtin("mps2-an386").unwrap();
+        let mut bus = board.build().unwrap();
+        let head = [0x2000_1000u32, 0x9].map(u32::to_le_bytes).concat();
+        let code: Vec<u8> = IN_TWO_MEMORIES.iter().flat_map(|h| h.to_le_bytes()).collect();
+        bus.load(0, &head).unwrap();
+        bus.load(8, &code).unwrap();
+        let mut machine = Machine::new(bus, &board.arm_core().unwrap(), ());
+        machine.set_compile_after(compile_after);
+        machine.reset().unwrap();
+        let stop = machine.run(1_000_000, &AtomicBool::new(false));
+        assert!(matches!(stop, Stop::HardFault(_)), "{stop:?}");
+        let seen = (machine.cpu.registers(), machine.cycles(), machine.instructions());
+        (seen, machine.compiled_instructions())
+    };
+    let (interpreted, _) = run(None);
+    assert_eq!(interpreted.0[3], 500);
+    let (compiled, instructions) = run(Some(4));
+    assert_eq!(compiled, interpreted);
+    assert!(instructions >= 10, "the loop's five, twice: {instructions}");
+}
+
 /// Blocks of the long function, two for each comparison.
 const COMPARISONS: usize = 1500;
 

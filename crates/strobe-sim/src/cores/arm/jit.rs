@@ -46,13 +46,13 @@ const WARM: u32 = 8;
 const MOST_INSTRUCTIONS: usize = 1 << 18;
 
 /// Instructions that may be compiled before anything is known to be worth it.
-const ADVANCE: usize = 500;
+const ADVANCE: usize = 300;
 
 /// What compiling one instruction costs, in instructions interpreted.
-const COST: u64 = 4000;
+const COST: u64 = 6000;
 
 /// Part of the time of interpreted instructions that compiling may take, whatever comes of it.
-const SHARE: u64 = 10;
+const SHARE: u64 = 16;
 
 /// Of the time of interpreting it, what each compiled instruction saves: 3 / 4.
 const SAVED: (u64, u64) = (3, 4);
