@@ -90,12 +90,15 @@ impl CallTree {
         let has_calls = !self.turn.visited.is_empty();
         self.charge(now);
         self.turn.open = false;
+        if !has_calls {
+            self.turn.visited.clear();
+        }
         is_whole && !(has_calls && !self.chosen.all.is_empty())
     }
 
     pub(super) fn multiply_turn(&mut self, times: u64, now: Moment) {
         if self.turn.visited.is_empty() || !self.active {
-            // All of it is the running function's.
+            // All of it is the running function's, and of the open calls of chosen ones.
             self.charge(now);
             return;
         }
