@@ -229,7 +229,7 @@ impl<O: Observer> Machine<O> {
         let differing = now.differing(&head.registers);
         // A loop inside the loop passes its own head more often: in the outer one's turn other
         // registers differ.
-        let is_hopeless = head.failed.iter().any(|&failed| failed & differing == failed);
+        let is_hopeless = head.failed.iter().any(|&failed| failed & !differing == 0);
         if head.rest > 0 || is_hopeless || !self.is_as_at(&head) {
             self.turns.head = Some(head);
             return;

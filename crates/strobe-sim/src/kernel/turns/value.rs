@@ -51,7 +51,7 @@ impl Value {
         turns: Turns,
     ) -> Self {
         let period = period.max(1);
-        if cycles % period == 0 {
+        if cycles.is_multiple_of(period) {
             let step = i64::try_from(cycles / period).unwrap_or(i64::MAX);
             return Value::linear(first, if down { -step } else { step }, turns);
         }

@@ -335,7 +335,7 @@ impl Cells<'_> {
         down: bool,
     ) -> Wide {
         let first = i64::from(access.value);
-        if turn % period == 0 {
+        if turn.is_multiple_of(period) {
             let step = (turn / period) as i64;
             return Wide::linear(first, if down { -step } else { step }, self.last);
         }

@@ -94,13 +94,13 @@ impl Recording {
 
     /// The last turn whose reads all come before what they read may change.
     pub(super) fn ends_before_changes(&self, limit: u64) -> Option<u64> {
-        let ends = self.accesses.iter().map(|access| match access.place {
+        let mut ends = self.accesses.iter().map(|access| match access.place {
             Place::Register(Reading::Steady { until }) => {
                 Some(until.checked_sub(access.cycle + 1)? / self.cycles.max(1))
             }
             _ => Some(limit),
         });
-        ends.fold(Some(limit), |least, end| Some(least?.min(end?)))
+        ends.try_fold(limit, |least, end| Some(least.min(end?)))
     }
 
     /// The accesses of one instruction.

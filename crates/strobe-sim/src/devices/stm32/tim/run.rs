@@ -250,10 +250,8 @@ impl Timer {
         };
         let to_overflow = self.counter.to_boundary();
         let mut shadows_matter = false;
-        for i in 0..self.channels.len().min(MAX_CHANNELS) {
-            let channel = &self.channels[i];
+        for (i, (channel, &drives)) in self.channels.iter().zip(&outputs).enumerate() {
             let flagged = flags & CAPTURE_COMPARE << i != 0;
-            let drives = outputs[i];
             shadows_matter |= flagged || drives;
             if flagged {
                 let positions = self.flag_positions(i);

@@ -93,7 +93,7 @@ impl CallTree {
         if !has_calls {
             self.turn.visited.clear();
         }
-        is_whole && !(has_calls && !self.chosen.all.is_empty())
+        is_whole && (!has_calls || self.chosen.all.is_empty())
     }
 
     pub(super) fn multiply_turn(&mut self, times: u64, now: Moment) {
