@@ -19,7 +19,7 @@ use super::report::write_table;
 /// A ratio may exceed the recorded one by this much: less is noise.
 const TOLERANCE: f64 = 1.10;
 
-/// CPU time below which a ratio says nothing: start-up and the clock's resolution.
+/// CPU time below which a ratio means nothing: start-up and the clock's resolution.
 const SHORTEST_S: f64 = 0.05;
 
 /// A list of programs.
@@ -228,7 +228,7 @@ mod tests {
     fn a_tenth_more_than_recorded_is_a_regression() {
         assert!(!timed(1.05, 1.0, 1.0).has_regressed());
         assert!(timed(1.2, 1.0, 1.0).has_regressed());
-        assert!(!timed(0.001, 0.000_1, 1.0).has_regressed(), "too short to tell");
+        assert!(!timed(0.001, 0.000_1, 1.0).has_regressed(), "too short to compare");
     }
 
     #[test]

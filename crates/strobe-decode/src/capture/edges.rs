@@ -6,7 +6,7 @@
 
 use super::{Edge, Level};
 
-/// Bits of a byte of LEB128; the one above them says that another byte follows.
+/// Bits of a byte of LEB128; the one above them states that another byte follows.
 const PAYLOAD_BITS: u32 = 7;
 const CONTINUES: u8 = 1 << PAYLOAD_BITS;
 

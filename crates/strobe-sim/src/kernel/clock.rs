@@ -141,11 +141,11 @@ impl Clocks {
         last.cycle + left.div_ceil(1_000_000_000) as u64
     }
 
-    /// The first cycle at which [`Clocks::nanoseconds_at`] gives `ns` or more, if the clock stays as
-    /// it is now.
+    /// The first cycle at which [`Clocks::nanoseconds_at`] gives `ns` or more, if the clock stays
+    /// as it is now.
     pub fn first_cycle_at(&self, ns: u64) -> u64 {
-        // Both functions round, each by less than a nanosecond: at most five cycles of a clock whose
-        // frequency fits into 32 bits.
+        // Both functions round, each by less than a nanosecond: at most five cycles of a clock
+        // whose frequency fits into 32 bits.
         let earliest = self.cycle_at_nanoseconds(ns).saturating_sub(5);
         (earliest..earliest.saturating_add(10))
             .find(|&cycle| self.nanoseconds_at(cycle) >= ns)

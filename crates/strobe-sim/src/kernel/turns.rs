@@ -1,8 +1,8 @@
 //! Turns of a loop that are accounted for without being executed.
 //!
 //! A core records one turn of a loop, proves that the next ones do the same, and skips them: time,
-//! counts and counters advance at once, to what they would have been. Here is what that needs and no
-//! core knows better: values that change with each turn.
+//! counts and counters advance at once, to what they would have been. Here are values that change
+//! with each turn, which both cores need.
 
 mod compare;
 mod value;

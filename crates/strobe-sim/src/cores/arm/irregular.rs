@@ -45,8 +45,8 @@ impl Deviations {
     }
 }
 
-/// Runs a block's instructions from one on; `Err` is the one for the careful path: also one that takes the
-/// stack pointer out of its window. ITSTATE is right there, and behind the block.
+/// Runs a block's instructions from one on; `Err` is the one for the careful path, also one that
+/// takes the stack pointer out of its window. ITSTATE is right there, and behind the block.
 pub(super) fn run(
     cpu: &mut Cpu,
     port: &mut FastPort,

@@ -264,7 +264,7 @@ impl<O: Observer> Machine<O> {
         }
     }
 
-    /// Before a stretch of blocks: tells compiled code where the memories are.
+    /// Before a stretch of blocks: gives compiled code the places of the memories.
     pub(super) fn prepare_frame(&mut self) {
         let frame = &mut self.jit.frame;
         frame.ram = self.bus.ram.data.as_mut_ptr();

@@ -50,8 +50,8 @@ impl End {
     }
 }
 
-/// Executes an instruction that does not end a block. SREG is apart from the other registers, so that
-/// a loop over instructions has it at hand.
+/// Executes an instruction that does not end a block. SREG is apart from the other registers, so
+/// that a loop over instructions has it at hand.
 #[inline(always)]
 pub(super) fn exec<P: Port>(
     cpu: &mut Cpu,

@@ -102,7 +102,7 @@ impl Value {
         .exact()
     }
 
-    /// Of two values that change alike the sum of the distances says too little.
+    /// Of two values that change alike the sum of the distances is too wide.
     fn exact(self) -> Value {
         if self.step == Some(0) { Value::constant(self.first) } else { self }
     }

@@ -27,7 +27,7 @@ pub(super) fn bits(size: Size) -> u32 {
     8 * size.bytes()
 }
 
-/// The memory that a turn reads before it writes it; `now` tells what that holds at the turn's end.
+/// The memory that a turn reads before it writes it; `now` reads it at the turn's end.
 pub(super) fn inputs(
     turn: &Recording,
     now: impl Fn(u32, Size) -> Option<u32>,

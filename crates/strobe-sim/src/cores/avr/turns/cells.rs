@@ -195,7 +195,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// Nothing tells how many turns are the same; perhaps fewer are.
+    /// It is unknown how many turns are the same; perhaps fewer are.
     pub(super) fn fewer(&self) -> Trouble {
         Trouble::Shorter(self.last / 16)
     }

@@ -1,8 +1,8 @@
 //! How many of the next turns of a loop are the same as the recorded one.
 //!
 //! The proof is by induction. If registers and memory begin a turn as they are supposed to, each of
-//! its instructions does what it did in the recorded turn, but for counters; and at the end they are
-//! as the next turn is supposed to begin.
+//! its instructions does what it did in the recorded turn, but for counters; and at the end they
+//! are as the next turn is supposed to begin.
 
 use super::super::cpu::Cpu;
 use super::cells::{Address, Cells, Counter, Trouble};
