@@ -318,7 +318,7 @@ pub enum Insn {
         opcode: u16,
     },
     /// One that sets no flags but Z and C, because the others are set again before anything reads
-    /// them ([`super::lean`]).
+    /// them (`lean.rs`).
     Lean(Lean),
 }
 

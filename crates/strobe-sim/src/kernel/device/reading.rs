@@ -7,7 +7,7 @@ use super::Size;
 /// What a register shows when it is read again, while nothing but time passes: no event of the
 /// board, no access that changes the device, no change of a wire or clock.
 ///
-/// Cores skip loops that poll ([`crate::kernel::turns`]) by this alone, so a model that is not sure
+/// Cores skip loops that poll (`kernel/turns.rs`) by this alone, so a model that is not sure
 /// answers [`Reading::Unknown`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
