@@ -70,6 +70,8 @@ pub(crate) struct Turns {
 #[derive(Debug)]
 struct Head {
     id: BlockId,
+    /// The address of its first instruction.
+    start: u32,
     cpu: Cpu,
     registers: Registers,
     carry: u32,
@@ -104,7 +106,9 @@ impl Turns {
 
     /// What is being recorded leads nowhere: an exception, a reset, or code that has changed.
     pub(crate) fn abandon(&mut self) {
-        self.head = None;
+        if let Some(head) = self.head.take() {
+            self.trigger.cramped(head.start);
+        }
     }
 
     /// Cycles beyond what the instructions of the turn always cost.
@@ -185,8 +189,10 @@ impl<O: Observer> Machine<O> {
         self.observer.begin_turn(moment);
         self.take_flash_waits();
         self.turns.recording.clear();
+        let start = self.blocks.all[id as usize].start;
         self.turns.head = Some(Box::new(Head {
             id,
+            start,
             cpu: self.cpu.clone(),
             registers: Registers::of(&self.cpu),
             carry: self.carry.carry,
@@ -199,7 +205,7 @@ impl<O: Observer> Machine<O> {
             polls: self.bus.polls(),
             loops: self.poll_loops(),
             passes: 0,
-            most_steps: self.turns.trigger.most_steps(self.blocks.all[id as usize].start),
+            most_steps: self.turns.trigger.most_steps(start),
             failed: Vec::new(),
             rest: 0,
         }));
@@ -208,7 +214,7 @@ impl<O: Observer> Machine<O> {
     /// A block begins while a turn is being recorded: is it its end?
     fn pass_head(&mut self, id: BlockId) {
         let Some(mut head) = self.turns.head.take() else { return };
-        let start = self.blocks.all[head.id as usize].start;
+        let start = head.start;
         if !self.turns.recording.is_usable(head.most_steps) || head.passes > MAX_PASSES {
             return self.end_in_vain(Found::Nothing, start);
         }
