@@ -21,8 +21,8 @@ struct Poll {
 }
 
 impl<O: Observer> Machine<O> {
-    /// Whether the turn polls a register that changes more rarely than each turn: the result depends
-    /// on which turns see a change.
+    /// Whether the turn polls a register that changes more rarely than each turn: the result
+    /// depends on which turns see a change.
     pub(super) fn polls_now_and_then(&self, cycles: u64) -> bool {
         self.turns.recording.accesses.iter().any(|access| {
             let Place::Register(Reading::Counting { period, .. }) = access.place else {
