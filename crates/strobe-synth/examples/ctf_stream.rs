@@ -1,7 +1,7 @@
 //! Writes a trace in Common Trace Format to a directory: what `docs/benchmarks.md` times
 //! `strobe report` of a trace on.
 //!
-//! `cargo run -p strobe-synth --example ctf_stream -- 3000000 trace` writes 54 MB of events as an
+//! `cargo run -p strobe-synth --example ctf_stream -- 3000000 trace` writes 44 MB of events as an
 //! RTOS sends them: threads that switch, handlers, blocks of the heap, marks.
 
 use std::fs::{self, File};
