@@ -6,14 +6,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use strobe_report::export::{Choice, FORMATS};
-use strobe_report::file::{self, Form};
+use strobe_report::file;
 use strobe_report::text::{self, Selection, Tree};
 use strobe_report::{Excerpt, Options, Style};
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(Form::Measurement(read)) = file::read(bytes) else { return };
+    let Ok(read) = file::read(bytes) else { return };
     let written = file::json(&read);
-    let Ok(Form::Measurement(again)) = file::read(written.as_bytes()) else {
+    let Ok(again) = file::read(written.as_bytes()) else {
         panic!("what is written cannot be read");
     };
     assert_eq!(again, read);

@@ -1,18 +1,13 @@
 //! The balance: what was taken equals what is accounted for, or there is no report.
 
-use serde::{Deserialize, Serialize};
-
 /// Cycles (or samples, or bytes: the record states which) by what became of them.
 ///
 /// Can only be built balanced: `taken = attributed + unattributed + idle + lost`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(try_from = "Parts", into = "Parts")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Balance(Parts);
 
 /// The parts of a [`Balance`].
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts {
     /// Everything the instrument took.
     pub taken: u64,
@@ -69,19 +64,6 @@ impl Balance {
     /// The parts, which add up.
     pub fn parts(&self) -> &Parts {
         &self.0
-    }
-}
-
-impl TryFrom<Parts> for Balance {
-    type Error = Unbalanced;
-    fn try_from(parts: Parts) -> Result<Self, Unbalanced> {
-        Balance::new(parts)
-    }
-}
-
-impl From<Balance> for Parts {
-    fn from(balance: Balance) -> Parts {
-        balance.0
     }
 }
 

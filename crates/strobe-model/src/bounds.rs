@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 /// A modelled count of cycles. `low <= likely <= high`; all three equal means exact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bounds {
     /// The model's lower bound.
     pub low: u64,
@@ -47,7 +46,7 @@ impl Bounds {
     }
 }
 
-// Sums saturate: a record read from a file may hold any numbers, and none may panic.
+// Sums saturate: counters of damaged streams may hold any numbers, and none may panic.
 impl Add for Bounds {
     type Output = Bounds;
     fn add(self, other: Bounds) -> Bounds {

@@ -1,14 +1,9 @@
 //! Why a cycle was spent, and sums of cycles by cause.
 
-use std::collections::BTreeMap;
 use std::ops::{AddAssign, Index, IndexMut};
 
-use serde::{Deserialize, Serialize};
-
 /// The cause of one core clock cycle. Every simulated cycle has exactly one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cause {
     /// The instruction itself, as the core's manual counts it.
     Execute,
@@ -59,7 +54,7 @@ impl Cause {
         }
     }
 
-    /// Its name for programs, which is also that in JSON.
+    /// Its name for programs.
     pub fn id(self) -> &'static str {
         match self {
             Cause::Execute => "execute",
@@ -75,11 +70,8 @@ impl Cause {
     }
 }
 
-/// Cycles summed by cause. In JSON an object by cause, without those that are zero.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(extend("propertyNames" = { "$ref": "#/$defs/Cause" })))]
-#[serde(from = "BTreeMap<Cause, u64>", into = "BTreeMap<Cause, u64>")]
+/// Cycles summed by cause.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CauseCycles([u64; Cause::ALL.len()]);
 
 impl CauseCycles {
@@ -113,20 +105,6 @@ impl CauseCycles {
     pub fn times(mut self, n: u64) -> Self {
         self.0.iter_mut().for_each(|c| *c *= n);
         self
-    }
-}
-
-impl From<BTreeMap<Cause, u64>> for CauseCycles {
-    fn from(map: BTreeMap<Cause, u64>) -> Self {
-        let mut sum = Self::ZERO;
-        map.into_iter().for_each(|(cause, cycles)| sum[cause] = cycles);
-        sum
-    }
-}
-
-impl From<CauseCycles> for BTreeMap<Cause, u64> {
-    fn from(sum: CauseCycles) -> Self {
-        sum.iter().filter(|(_, cycles)| *cycles > 0).collect()
     }
 }
 

@@ -1,8 +1,6 @@
 //! How values spread: smallest, mean, percentiles, largest, deviation, and a histogram for whoever
 //! wants to see more.
 
-use serde::{Deserialize, Serialize};
-
 use crate::counts::Sorted;
 use crate::measurement::{self, Spread, Unit};
 use crate::{Bounds, ValueCounts};
@@ -15,8 +13,7 @@ const BINS: u64 = 20;
 /// Percentiles are values that occurred (nearest rank). `deviation` is the sample standard
 /// deviation: the root of the squared distances from the mean, added up and divided by `count - 1`;
 /// 0 for a single value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Distribution {
     /// How many values.
     pub count: u64,
@@ -36,13 +33,10 @@ pub struct Distribution {
     pub deviation: u64,
     /// How far the figures can be trusted, where the values come from a model: without it they are
     /// as they were seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Box<DistributionBounds>>,
     /// Where the values lie, if it was asked for; bins without values are there too.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub histogram: Vec<Bin>,
-    /// All the values, for a measurement; not in JSON.
-    #[serde(skip)]
+    /// All the values.
     spreads: Spreads,
 }
 
@@ -64,8 +58,7 @@ impl Eq for Spreads {}
 
 /// Figures of modelled values with their bounds; the likely figures are those of the
 /// [`Distribution`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DistributionBounds {
     /// Of the smallest value.
     pub min: Bounds,
@@ -84,8 +77,7 @@ pub struct DistributionBounds {
 }
 
 /// A part of a histogram.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bin {
     /// The least value that belongs here.
     pub from: u64,
@@ -178,7 +170,7 @@ impl Distribution {
     }
 
     /// As a distribution that merges, with the bounds of the values where they have any. `None` if
-    /// it was read from JSON, which has the figures only.
+    /// its values were not kept.
     pub fn measured(&self, name: &str, unit: Unit) -> Option<measurement::Distribution> {
         let spread = self.spreads.likely.as_deref()?.clone();
         let (low, high) = self.spreads.bounds.as_deref().cloned().unzip();

@@ -3,15 +3,11 @@
 //!
 //! Times are in core cycles if the length of a tick is known, else in ticks.
 
-use serde::{Deserialize, Serialize};
-
 use crate::HeapSeen;
 use crate::measurement::Spread;
 
 /// What records came over.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum KitWay {
     /// Two stimulus ports of the ITM.
     #[default]
@@ -23,11 +19,9 @@ pub enum KitWay {
 }
 
 /// Records of the kit: `records` came, `lost` did not.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Kit {
     /// What they came over.
-    #[serde(default)]
     pub way: KitWay,
     /// The stimulus port that they came through, where they did; values came through the next.
     pub port: u8,
@@ -53,13 +47,11 @@ pub struct Kit {
     pub channels: Vec<KitChannel>,
     /// The heap, if its allocators were reported. Times are in ticks; threads are exceptions, 0
     /// standing for all threads.
-    #[serde(skip)]
     pub heap: Option<HeapSeen>,
 }
 
 /// Something that happened.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct KitMark {
     /// Its id.
     pub id: u16,
@@ -78,13 +70,11 @@ pub struct KitMark {
     /// Times from one to the next that are known with bounds only.
     pub vague: u64,
     /// The times that are known to the tick.
-    #[serde(skip)]
     pub times: Spread,
 }
 
 /// A timed region, from its begin to its end, with all that interrupted it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct KitRegion {
     /// Its id.
     pub id: u16,
@@ -109,13 +99,11 @@ pub struct KitRegion {
     /// The longest that any of either may have been.
     pub at_most: u64,
     /// The times that are known to the tick.
-    #[serde(skip)]
     pub times: Spread,
 }
 
 /// A variable.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KitValue {
     /// Its id.
     pub id: u16,
@@ -134,8 +122,7 @@ pub struct KitValue {
 }
 
 /// Bytes with a name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KitChannel {
     /// Its id.
     pub id: u16,

@@ -1,11 +1,8 @@
 //! Messages of a channel with a format of its own, decoded.
 
-use serde::{Deserialize, Serialize};
-
 /// Messages of a channel, and what became of its bytes:
 /// `bytes of the channel = message_bytes + separator_bytes + malformed_bytes + trailing_bytes`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decoded {
     /// The format, as `defmt`.
     pub format: String,
@@ -36,8 +33,7 @@ pub struct Decoded {
 }
 
 /// One message.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
     /// Its level, as `info`, if it has one.
     pub level: Option<String>,

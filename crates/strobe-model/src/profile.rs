@@ -3,13 +3,10 @@
 //! Raw first: samples keep their addresses, and every view (by function, line or address) is worked
 //! out from them.
 
-use serde::{Deserialize, Serialize};
-
 use crate::{Bounds, Cause, CauseCycles, Who};
 
 /// Samples and the tables they refer to by index.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profile {
     /// Functions.
     pub functions: Vec<Function>,
@@ -22,13 +19,11 @@ pub struct Profile {
     /// Calls that were too deep or too many to be kept apart in the tree.
     pub tree_cut: u64,
     /// The addresses' samples by thread and interrupt, if they were distinguished.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<Share>,
 }
 
 /// What one thread or interrupt has of the samples.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
     /// Who.
     pub who: Who,
@@ -39,15 +34,13 @@ pub struct Share {
 }
 
 /// A part of an address's samples.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressShare {
     /// The address, by index.
     pub sample: u32,
     /// Times executed.
     pub count: u64,
     /// Of these, in empty loops that only an interrupt ends.
-    #[serde(default, skip_serializing_if = "crate::measurement::is_zero")]
     pub idle: u64,
     /// Times it changed the flow.
     pub jumped: u64,
@@ -58,8 +51,7 @@ pub struct AddressShare {
 }
 
 /// A function.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Function {
     /// Demangled name.
     pub name: String,
@@ -70,17 +62,13 @@ pub struct Function {
 }
 
 /// What one instruction address saw.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressSample {
     /// Program counter.
-    #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub address: u32,
     /// Times executed.
     pub count: u64,
     /// Of these, in empty loops that only an interrupt ends.
-    #[serde(default, skip_serializing_if = "crate::measurement::is_zero")]
     pub idle: u64,
     /// Times it changed the flow.
     pub jumped: u64,
@@ -95,8 +83,7 @@ pub struct AddressSample {
 }
 
 /// One source-level frame of an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Frame {
     /// Function, by index.
     pub function: u32,
@@ -107,9 +94,7 @@ pub struct Frame {
 }
 
 /// What a tree node stands for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Place {
     /// The code from reset, or a thread.
     Thread(String),
@@ -122,8 +107,7 @@ pub enum Place {
 }
 
 /// A node of the call tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeNode {
     /// What it stands for.
     pub place: Place,
@@ -139,8 +123,7 @@ pub struct TreeNode {
     pub self_instructions: u64,
 }
 
-/// Where nothing but idle time was spent, every execution is idle: earlier versions did not count
-/// them.
+/// Where nothing but idle time was spent, every execution is idle.
 fn idle_count(idle: u64, count: u64, cycles: &CauseCycles) -> u64 {
     if cycles.busy() == 0 && cycles[Cause::Asleep] > 0 { count } else { idle.min(count) }
 }

@@ -1,11 +1,9 @@
 //! The record: what a simulated board, a trace pin or a list of samples shows of code that ran.
 //!
 //! A measurement is made of it. A record knows no host path, date or machine: the same firmware and
-//! settings give the same bytes. Earlier versions wrote it as JSON, which is still read.
+//! settings give the same bytes.
 
 use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
 
 use crate::measurement::Spread;
 use crate::{
@@ -13,18 +11,9 @@ use crate::{
     Scheduling, Traced, Wait, Windows,
 };
 
-/// Version of the record's JSON form, written as `strobe-record/1`; raised when a reader of the old
-/// form would go wrong.
-pub const SCHEMA: u32 = 1;
-
 /// One measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// See [`SCHEMA`].
-    #[serde(with = "crate::form::record_schema")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::RecordSchema"))]
-    pub schema: u32,
     /// What was measured.
     pub subject: Subject,
     /// What measured it, how set.
@@ -55,27 +44,20 @@ pub struct Record {
     pub fault: Option<Fault>,
     /// Places and marks that were asked for and never reached, as the user gave them: `--until
     /// finished`.
-    #[serde(skip)]
     pub unreached: Vec<String>,
-    /// Single calls of the functions that were chosen. Not in the record's JSON; the measurement
-    /// has them.
-    #[serde(skip)]
+    /// Single calls of the functions that were chosen.
     pub calls: Vec<FunctionCalls>,
-    /// Single windows, where windows were asked for. Not in the record's JSON.
-    #[serde(skip)]
+    /// Single windows, where windows were asked for.
     pub windows: Option<Windows>,
-    /// Where the core waited busily. Not in the record's JSON; the measurement has them.
-    #[serde(skip)]
+    /// Where the core waited busily.
     pub waits: Vec<Wait>,
     /// What a trace pin carried beside samples. The profile and the balance then count samples, not
     /// cycles.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<Box<Traced>>,
 }
 
 /// What was measured: enough to distinguish two builds, and one from another's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// File name without its directories.
     pub file: String,
@@ -98,8 +80,7 @@ pub struct Subject {
 }
 
 /// From `cycle` on, the core clock is `hz`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockSpan {
     /// Core cycles since reset.
     pub cycle: u64,
@@ -108,8 +89,7 @@ pub struct ClockSpan {
 }
 
 /// Bytes of a firmware image.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// Bytes loaded into flash.
     pub flash: u64,
@@ -118,8 +98,7 @@ pub struct Sizes {
 }
 
 /// What measured, and with which settings.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instrument {
     /// `simulated board`, later others.
     pub kind: String,
@@ -130,8 +109,7 @@ pub struct Instrument {
 }
 
 /// A moment in simulated or recorded time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Moment {
     /// Core cycles since reset.
     pub cycle: u64,
@@ -140,8 +118,7 @@ pub struct Moment {
 }
 
 /// What part of the run was measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
     /// Start of the (first) window.
     pub begin: Moment,
@@ -156,9 +133,7 @@ pub struct Window {
 }
 
 /// Why a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case", tag = "kind")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndReason {
     /// The firmware exited.
     Exit {
@@ -195,8 +170,7 @@ pub enum EndReason {
 }
 
 /// Sums over the window.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Totals {
     /// Core clock cycles.
     pub cycles: Bounds,
@@ -218,9 +192,7 @@ impl Record {
 }
 
 /// How far figures can be trusted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case", tag = "kind")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust {
     /// Every figure is a count of what happened, by documented rules.
     Exact,
@@ -241,8 +213,7 @@ pub enum Trust {
 }
 
 /// A cause whose cycles come from a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelledCause {
     /// The cause.
     pub cause: Cause,
@@ -253,23 +224,20 @@ pub struct ModelledCause {
 }
 
 /// How much of the run was seen, lost or caused by measuring.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Cycles the run took.
     pub run_cycles: u64,
     /// Of these, seen (inside the window).
     pub seen_cycles: u64,
     /// Cycles (or samples) missing from the record; absent where nobody knows how many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_cycles: Option<u64>,
     /// Cycles that measuring itself cost the target; 0 for a simulated board.
     pub overhead_cycles: u64,
 }
 
 /// One exception's statistics.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExceptionStatistics {
     /// Exception number.
     pub number: u16,
@@ -294,19 +262,15 @@ pub struct ExceptionStatistics {
     /// The longest one, with the code that was interrupted.
     pub latency_worst: Option<Extreme>,
     /// Of `cycles`, those asleep.
-    #[serde(default)]
     pub idle: u64,
     /// The longest run of the handler, without handlers that interrupted it.
     pub longest_run: Option<Extreme>,
     /// Requests of the whole run that came while the same one was pending, so that no handler ran
-    /// for them, where the instrument counts them; not in JSON.
-    #[serde(skip)]
+    /// for them, where the instrument counts them.
     pub lost: Option<u64>,
-    /// All latencies, where the instrument keeps them; not in JSON.
-    #[serde(skip)]
+    /// All latencies, where the instrument keeps them.
     pub latencies: Spread,
     /// All runs, likewise.
-    #[serde(skip)]
     pub durations: Spread,
 }
 
@@ -318,8 +282,7 @@ impl ExceptionStatistics {
 }
 
 /// A distribution of values: pulse widths on a pin, times between two marks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// What it is, as `PB8 high`.
     pub name: String,
@@ -336,15 +299,13 @@ pub struct Series {
 }
 
 /// A register that nobody modelled.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmodelledRegister {
     /// Address, as `0x40005400`.
     pub address: String,
     /// Peripheral, where the board knows its name.
     pub peripheral: Option<String>,
     /// Register with its peripheral, as `RCC.CR`, where an SVD file names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub register: Option<String>,
     /// The board has a device there, but not this register.
     pub known_device: bool,
@@ -357,23 +318,16 @@ pub struct UnmodelledRegister {
 }
 
 /// A warning.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// What it is one of, for programs, as [`Finding::code`]; records of earlier versions have
-    /// none.
+    /// What it is one of, for programs, as [`Finding::code`].
     ///
     /// [`Finding::code`]: crate::measurement::Finding::code
-    #[serde(default = "uncoded")]
     pub code: String,
     /// What, and what to do about it.
     pub text: String,
     /// How often it came up.
     pub count: u64,
-}
-
-fn uncoded() -> String {
-    "warning".to_owned()
 }
 
 impl Warning {
@@ -390,8 +344,7 @@ impl Warning {
 }
 
 /// A fault, as the report prints it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// `HardFault` or `lockup`.
     pub kind: String,
@@ -401,7 +354,6 @@ pub struct Fault {
     pub pc: String,
     /// Fault status registers that hold something: their names, and their values with what the bits
     /// mean. Empty where the core has none.
-    #[serde(default)]
     pub status: Vec<(String, String)>,
     /// When.
     pub at: Moment,

@@ -3,22 +3,18 @@
 //! What the figures mean exactly is in the glossary (docs/glossary.md): run, by itself, preempted,
 //! latency, wake-up.
 
-use serde::{Deserialize, Serialize};
-
 use crate::measurement::Spread;
 use crate::{Balance, ExceptionStatistics, Moment, Record, Unbalanced};
 
 /// Threads and what is known of their operating system.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scheduling {
     /// The operating system, where one was recognised.
     pub rtos: Option<Rtos>,
     /// The threads, in the order in which they first ran; the first is the code from reset.
     pub threads: Vec<ThreadStatistics>,
     /// The stack that only handlers use, where the code from reset has gone over to another one and
-    /// the instrument keeps that; not in JSON.
-    #[serde(skip)]
+    /// the instrument keeps that.
     pub handlers: Option<StackMark>,
     /// The window's cycles: attributed to threads and interrupts, not attributable, idle.
     pub balance: Balance,
@@ -27,8 +23,7 @@ pub struct Scheduling {
 }
 
 /// An operating system.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rtos {
     /// Its name.
     pub name: String,
@@ -40,9 +35,7 @@ pub struct Rtos {
 }
 
 /// A thread, by index into [`Scheduling::threads`], or an interrupt, by exception number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Who {
     /// A thread.
     Thread(u32),
@@ -83,8 +76,7 @@ impl StackMark {
 }
 
 /// One thread's statistics.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadStatistics {
     /// Its name, different from all others'. In parentheses where nobody gave it one.
     pub name: String,
@@ -112,11 +104,9 @@ pub struct ThreadStatistics {
     pub wake: Latency,
     /// Wake-ups at an unknown moment, which are not among those.
     pub wakes_unknown: u64,
-    /// The deepest that its stack was, where the instrument keeps that; not in JSON.
-    #[serde(skip)]
+    /// The deepest that its stack was, where the instrument keeps that.
     pub deepest: Option<StackMark>,
-    /// All its runs, where the instrument keeps them; not in JSON.
-    #[serde(skip)]
+    /// All its runs, where the instrument keeps them.
     pub durations: Spread,
 }
 
@@ -128,8 +118,7 @@ impl ThreadStatistics {
 }
 
 /// Latencies, in cycles.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Latency {
     /// How many.
     pub count: u64,
@@ -139,14 +128,12 @@ pub struct Latency {
     pub sum: u64,
     /// The longest.
     pub max: Option<Extreme>,
-    /// All of them, where the instrument keeps them; not in JSON.
-    #[serde(skip)]
+    /// All of them, where the instrument keeps them.
     pub spread: Spread,
 }
 
 /// The greatest of many times, with where it was.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extreme {
     /// Cycles.
     pub cycles: u64,
@@ -160,8 +147,7 @@ pub struct Extreme {
 }
 
 /// Who ran when, for a part of the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeline {
     /// Start of the part.
     pub begin: Moment,
@@ -174,8 +160,7 @@ pub struct Timeline {
     pub segments: Vec<Segment>,
     /// Segments that there was no room for; they came before `begin`.
     pub dropped: u64,
-    /// The whole run in short, where the instrument keeps it; not in JSON.
-    #[serde(skip)]
+    /// The whole run in short, where the instrument keeps it.
     pub overview: Overview,
 }
 
@@ -198,8 +183,7 @@ pub struct OverviewLane {
 }
 
 /// The worst latency of the run: an interrupt's, or a thread's from wake-up to run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorstLatency {
     /// Who waited.
     pub who: Who,
@@ -208,8 +192,7 @@ pub struct WorstLatency {
 }
 
 /// Somebody runs without a break.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     /// Who.
     pub who: Who,
@@ -224,9 +207,7 @@ pub struct Segment {
 }
 
 /// How somebody came to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case", tag = "kind")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// A measuring window began.
     Window,

@@ -40,7 +40,6 @@ macro_rules! choice {
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "u32"))]
         #[serde(try_from = "u32", into = "u32")]
         pub enum $name {
             $($(#[$each])* $variant),+
@@ -89,7 +88,6 @@ choice! {
 
 /// How often the program counter is sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "RawSampling", into = "RawSampling")]
 pub struct PcSampling {
     tap: CycleTap,
@@ -97,7 +95,6 @@ pub struct PcSampling {
 }
 
 #[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RawSampling {
     tap: CycleTap,
     count: u8,
@@ -158,7 +155,6 @@ impl From<PcSampling> for RawSampling {
 
 /// Which event counters emit a packet every 256 events (DWT_CTRL.*EVTENA).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EventCounters {
     /// Additional cycles of instructions that take several, and instruction fetch stalls.
@@ -195,7 +191,6 @@ choice! {
 
 /// When global timestamps are sent (ITM_TCR.GTSFREQ).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GlobalTimestamps {
     /// About every 128 cycles.
@@ -219,7 +214,6 @@ choice! {
 
 /// The number of ITM's and DWT's stream among those of a formatter (ITM_TCR.TraceBusID): 1 to 0x6f.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "u8", into = "u8")]
 pub struct BusId(u8);
 
@@ -258,7 +252,6 @@ impl From<BusId> for u8 {
 
 /// How the trace hardware is set up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceSettings {
     /// The core's clock, in hertz: cycles become times by it.
     pub core_hz: NonZeroU32,

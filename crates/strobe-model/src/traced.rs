@@ -4,14 +4,11 @@
 //! In a record that was made from samples, every figure of the profile and of the balance is a
 //! number of samples; what is here has units of its own.
 
-use serde::{Deserialize, Serialize};
-
 use crate::measurement::{Loss, Spread};
 use crate::{Decoded, Kit};
 
 /// What a trace stream was read as.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Traced {
     /// The bytes and what became of them.
     pub stream: StreamTotals,
@@ -33,20 +30,16 @@ pub struct Traced {
     pub watched: Vec<Watched>,
     /// The parts that were measured, if not all of it: samples, exceptions, threads and event
     /// counters are those of the parts, everything else is of the whole stream.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<TracedWindow>,
     /// What the kit for the target sent, if the firmware has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kit: Option<Kit>,
     /// What was seen so seldom in a damaged stream that damage may have made it. It is in no other
     /// figure.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_doubt: Vec<InDoubt>,
 }
 
 /// Something that damage to a stream may have made.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InDoubt {
     /// What, as `port 5`.
     pub what: String,
@@ -79,8 +72,7 @@ impl Traced {
 const MOSTLY: u64 = 50;
 
 /// The parts of a stream between marks that the firmware sent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TracedWindow {
     /// What begins a part; absent where the stream's beginning does.
     pub from: Option<String>,
@@ -108,8 +100,7 @@ pub struct TracedWindow {
 
 /// The bytes of a stream: `bytes = packet_bytes + padding_bytes + undecodable_bytes`, behind the
 /// frames if there are any.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StreamTotals {
     /// Frames around the packets.
     pub frames: Option<FrameTotals>,
@@ -129,7 +120,6 @@ pub struct StreamTotals {
     pub packets_in_doubt: u64,
     /// Places in the midst of the stream where bytes were wrong. Where there are any, single bits
     /// within the payloads of other packets may be wrong as well, which nothing shows.
-    #[serde(default)]
     pub damage: u64,
     /// Overflow packets: each means that at least one other was lost.
     pub overflows: u64,
@@ -138,8 +128,7 @@ pub struct StreamTotals {
 }
 
 /// Frames of the trace port's formatter.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FrameTotals {
     /// Bytes of the recording.
     pub bytes: u64,
@@ -156,8 +145,7 @@ pub struct FrameTotals {
 }
 
 /// Packets of one kind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PacketKind {
     /// Its name, as `PC sample`.
     pub name: String,
@@ -168,8 +156,7 @@ pub struct PacketKind {
 }
 
 /// What a recording's header states.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recording {
     /// What it was made from.
     pub source: String,
@@ -177,20 +164,17 @@ pub struct Recording {
     /// time.
     pub nanoseconds: u64,
     /// The same to the first byte, at most.
-    #[serde(skip)]
     pub first_nanoseconds: u64,
     /// What happened on the host's side: gaps, losses of the probe, missing ends; with how often.
     pub notes: Vec<(String, u64)>,
     /// The bytes came as fast as they could be read, from a file: host time is not the target's.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
     /// How the firmware was programmed for it, if it was. The measurement has it as facts.
-    #[serde(skip)]
     pub flashed: Option<Flashed>,
 }
 
 /// Firmware that was programmed into the target's flash before a recording.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Flashed {
     /// The program that did it, as `OpenOCD 0.12.0`.
     pub by: String,
@@ -214,8 +198,7 @@ impl Flashed {
 }
 
 /// How well things could be timed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TimeBase {
     /// Local timestamps.
     pub local: u64,
@@ -261,8 +244,7 @@ impl TimeBase {
 }
 
 /// Samples of the program counter: `taken = awake + asleep + prohibited`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sampling {
     /// Samples that came.
     pub taken: u64,
@@ -279,17 +261,14 @@ pub struct Sampling {
     /// Samples in functions that count as idle because somebody said so.
     pub idle_by_name: u64,
     /// Samples that were lost; absent where none were taken.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Loss>,
     /// Stretches without a sample in which other packets have times, the longest of them in their
     /// order: from and to, in core cycles. Sampling was off there, or lost without a sign.
-    #[serde(skip)]
     pub pauses: Vec<(u64, u64)>,
 }
 
 /// How many samples there should have been.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
     /// How many.
     pub samples: u64,
@@ -301,8 +280,7 @@ pub struct Expected {
 
 /// An exception's handler as exception trace shows it. Times are in core cycles if
 /// [`TimeBase::tick_cycles`] is known, else in ticks.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TracedException {
     /// Its number.
     pub number: u16,
@@ -333,13 +311,11 @@ pub struct TracedException {
     /// Samples taken in it.
     pub samples: u64,
     /// The times that are known to the tick.
-    #[serde(skip)]
     pub times: Spread,
 }
 
 /// A thread, identified by writes to the variable that points to the current one.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TracedThread {
     /// Its symbol, or the pointer, as `0x20000100`.
     pub name: String,
@@ -355,8 +331,7 @@ pub struct TracedThread {
 }
 
 /// A stimulus port.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Channel {
     /// The port.
     pub port: u8,
@@ -376,8 +351,7 @@ pub struct Channel {
 }
 
 /// An event counter: it emits a packet each time it has wrapped.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventCounter {
     /// Its name, as `CPICNT`.
     pub name: String,
@@ -388,8 +362,7 @@ pub struct EventCounter {
 }
 
 /// What a comparator saw.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Watched {
     /// The comparator, 0 to 3.
     pub comparator: u8,

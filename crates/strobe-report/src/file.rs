@@ -1,7 +1,4 @@
 //! The measurement's file: JSON, optionally compressed by gzip, versioned.
-//!
-//! Older forms are named when they are refused; [`Form`] of the oldest one, `strobe-record/1`, is
-//! left to the caller, who knows the instrument that made it.
 
 use std::io::{self, Read, Write};
 
@@ -9,7 +6,7 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
-use strobe_model::measurement::{Broken, Measurement};
+use strobe_model::measurement::{Broken, Measurement, SCHEMA};
 
 use crate::excerpt::Views;
 
@@ -25,18 +22,6 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What UTF-16 text begins with, in either order of bytes.
 const WIDE: [&[u8]; 2] = [b"\xff\xfe{\0", b"\xfe\xff\0{"];
-
-/// How a schema's name begins.
-const PREFIX: &str = "strobe-";
-
-/// What a file holds.
-#[derive(Debug)]
-pub enum Form {
-    /// A measurement that holds together.
-    Measurement(Box<Measurement>),
-    /// The JSON of a `strobe-record/1`, from before there were measurements.
-    Record(String),
-}
 
 /// A file that is no measurement.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +54,7 @@ pub enum Error {
     Broken(#[from] Broken),
 }
 
-/// Whether a file that begins like this may be a measurement, or an older form of one.
+/// Whether a file that begins like this may be a measurement.
 pub fn is_one(head: &[u8]) -> bool {
     if head.starts_with(&GZIP) || WIDE.iter().any(|wide| head.starts_with(wide)) {
         return true;
@@ -84,38 +69,31 @@ pub fn is_one(head: &[u8]) -> bool {
 /// # Errors
 /// When they are no measurement, one of a version that is not known, or one that contradicts
 /// itself.
-pub fn read(bytes: &[u8]) -> Result<Form, Error> {
+pub fn read(bytes: &[u8]) -> Result<Measurement, Error> {
     #[derive(Deserialize)]
     struct Named {
         schema: String,
     }
     let text = text(bytes, MAX_BYTES)?;
     let Named { schema } = serde_json::from_str(&text)?;
-    match schema.as_str() {
-        "strobe-measurement/1" => {
-            // By way of a value: read straight from the text, numbers in flattened parts would be
-            // lost where another crate switches `arbitrary_precision` on.
-            let value: serde_json::Value = serde_json::from_str(&text)?;
-            drop(text);
-            let measurement: Measurement = serde_json::from_value(value)?;
-            measurement.check()?;
-            Ok(Form::Measurement(Box::new(measurement)))
-        }
-        "strobe-record/1" => Ok(Form::Record(text)),
-        _ => Err(Error::Schema { advice: advice(&schema), found: schema }),
+    if schema != "strobe-measurement/1" {
+        return Err(Error::Schema { advice: advice(&schema), found: schema });
     }
+    // By way of a value: read straight from the text, numbers in flattened parts would be lost
+    // where another crate switches `arbitrary_precision` on.
+    let value: serde_json::Value = serde_json::from_str(&text)?;
+    drop(text);
+    let measurement: Measurement = serde_json::from_value(value)?;
+    measurement.check()?;
+    Ok(measurement)
 }
 
 fn advice(schema: &str) -> &'static str {
-    match schema.strip_prefix(PREFIX).and_then(|rest| rest.split_once('/')) {
-        Some(("measurement", "0")) => "there never was such a version",
-        Some(("measurement", _)) => "a newer strobe wrote it: update this one",
-        Some((
-            "events" | "pins" | "bus" | "plan" | "cycles" | "against" | "allocations" | "published"
-            | "comparison" | "rig",
-            "1",
-        )) => "it is from before there were measurements: make it again from what it was made of",
-        _ => "strobe reads strobe-measurement/1 and strobe-record/1",
+    let version = schema.strip_prefix("strobe-measurement/").and_then(|v| v.parse::<u32>().ok());
+    if version.is_some_and(|version| version > SCHEMA) {
+        "a newer strobe wrote it: update this one"
+    } else {
+        "strobe reads strobe-measurement/1"
     }
 }
 
@@ -197,10 +175,7 @@ mod tests {
     }
 
     fn reread(bytes: &[u8]) -> Measurement {
-        match read(bytes).unwrap() {
-            Form::Measurement(measurement) => *measurement,
-            Form::Record(_) => panic!("a record"),
-        }
+        read(bytes).unwrap()
     }
 
     #[test]
@@ -221,7 +196,7 @@ mod tests {
     fn other_forms_are_refused_by_name() {
         let error = |text: &str| read(text.as_bytes()).unwrap_err().to_string();
         assert!(error(r#"{"schema": "strobe-measurement/9"}"#).contains("update this one"));
-        assert!(error(r#"{"schema": "strobe-events/1"}"#).contains("make it again"));
+        assert!(error(r#"{"schema": "strobe-measurement/0"}"#).contains("strobe reads"));
         assert!(error(r#"{"schema": "speedscope"}"#).contains("a speedscope, which"));
         assert!(error("{}").contains("missing field `schema`"));
         assert!(error("{\"schema\": \"strobe-measurement/1\"\n, 5}").contains("line 2"));
@@ -267,8 +242,8 @@ mod tests {
                 let length = text[at..].bytes().take_while(u8::is_ascii_digit).count();
                 text.replace_range(at..at + length, NUMBERS[number]);
             }
-            let Ok(Form::Measurement(read)) = read(text.as_bytes()) else { return Ok(()) };
-            prop_assert_eq!(&reread(json(&read).as_bytes()), &*read);
+            let Ok(read) = read(text.as_bytes()) else { return Ok(()) };
+            prop_assert_eq!(&reread(json(&read).as_bytes()), &read);
             let selection = Selection { tree: Some(Tree::default()), ..Selection::default() };
             for width in [60, 100] {
                 let style = Style { width, colour: false };

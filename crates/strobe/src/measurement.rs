@@ -4,7 +4,7 @@ use std::path::Path;
 
 use strobe_model::Record;
 use strobe_model::measurement::Measurement;
-use strobe_report::file::{self, Form};
+use strobe_report::file;
 
 use crate::exit;
 use crate::files::{self, Kind};
@@ -33,16 +33,8 @@ pub fn read(path: &Path) -> anyhow::Result<Option<Measurement>> {
         return Ok(None);
     }
     let bytes = files::bytes(path, &Kind::MEASUREMENT)?;
-    let wrong = |e: &dyn std::fmt::Display| exit::data(format!("{}: {e}", path.display()));
-    match file::read(&bytes).map_err(|e| wrong(&e))? {
-        Form::Measurement(measurement) => Ok(Some(*measurement)),
-        Form::Record(text) => {
-            let record: Record = serde_json::from_str(&text).map_err(|e| wrong(&e))?;
-            let measurement = of(&record);
-            measurement.check().map_err(|e| wrong(&e))?;
-            Ok(Some(measurement))
-        }
-    }
+    let wrong = |e: file::Error| exit::data(format!("{}: {e}", path.display()));
+    Ok(Some(file::read(&bytes).map_err(wrong)?))
 }
 
 /// The part that was asked for, or all of it.

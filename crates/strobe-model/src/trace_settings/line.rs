@@ -8,7 +8,6 @@ use super::Unsupported;
 
 /// How bits look on the pin (TPIU_SPPR).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Encoding {
     /// As a UART: one start bit, eight data bits, one stop bit.
@@ -29,7 +28,6 @@ impl Encoding {
 
 /// The pin's clock and how its bits look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "RawLine", into = "RawLine")]
 pub struct Line {
     trace_hz: NonZeroU32,
@@ -38,7 +36,6 @@ pub struct Line {
 }
 
 #[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RawLine {
     trace_hz: u32,
     baud: u32,

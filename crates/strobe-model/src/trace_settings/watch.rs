@@ -7,7 +7,6 @@ use super::Unsupported;
 
 /// What a watch reports when its address is accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum WatchWhat {
     /// What was read or written.
     #[serde(rename = "value")]
@@ -25,7 +24,6 @@ pub enum WatchWhat {
 
 /// Which accesses a watch reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum WatchAccess {
     /// Reads.
     #[serde(rename = "r")]
@@ -40,7 +38,6 @@ pub enum WatchAccess {
 
 /// A watched piece of memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "RawWatch", into = "RawWatch")]
 pub struct Watch {
     name: String,
@@ -52,12 +49,10 @@ pub struct Watch {
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RawWatch {
     name: String,
     comparator: u8,
     #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     address: u32,
     bytes: u32,
     what: WatchWhat,
@@ -144,7 +139,6 @@ impl From<Watch> for RawWatch {
 
 /// Watches, each with a comparator of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Vec<Watch>", into = "Vec<Watch>")]
 pub struct Watches(Vec<Watch>);
 

@@ -26,9 +26,7 @@ pub use chip::{core_timing, of_rows, of_run, on_chips};
 pub use rig::{Joined, rig};
 pub(super) use waits::TURNS;
 
-/// The measurement of a run of a simulated board, also of one that an earlier version has written
-/// (`strobe-record/1`). What such a one does not hold (distributions, the summary of a time line)
-/// is left out.
+/// The measurement of a run of a simulated board.
 pub fn measurement(record: &Record) -> Measurement {
     let model = Model::of(record);
     let mut out = Measurement::new(subject(record), instrument(record), window(record, &model));
@@ -265,7 +263,7 @@ fn coverage(record: &Record, model: &Model) -> Coverage {
     Coverage {
         whole: Some(model.about(run_cycles, Unit::CYCLES)),
         seen: Some(model.bounded(record.totals.cycles, Unit::CYCLES)),
-        // Nothing is lost of a simulation; an old file may not state it.
+        // Nothing is lost of a simulation.
         lost: exact(lost_cycles.unwrap_or(0)),
         overhead: exact(overhead_cycles),
     }

@@ -8,7 +8,7 @@ mod warnings;
 
 use strobe_model::{
     AddressShare, Balance, Cause, CauseCycles, ClockSpan, Coverage, EndReason, Instrument, Moment,
-    Parts, Place, Record, SCHEMA, Share, Sizes, Subject, Totals, TreeNode, Window,
+    Parts, Place, Record, Share, Sizes, Subject, Totals, TreeNode, Window,
 };
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
@@ -58,7 +58,6 @@ pub(super) fn make(
     let called = &run.machine.observer().1.0.sites;
     let waits = super::waiting::find(&names, run.machine.bus(), &run.idle, called);
     Ok(Record {
-        schema: SCHEMA,
         subject: subject(firmware, board, run.machine.bus()),
         instrument: instrument(settings),
         window: window(&run, end_reason),

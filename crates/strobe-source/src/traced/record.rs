@@ -6,7 +6,7 @@ use strobe_decode::swo::reader::Reader;
 use strobe_model::measurement::Loss;
 use strobe_model::{
     Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, FrameTotals, Instrument,
-    Kit, KitWay, Moment, PacketKind, Parts, Profile, Record, SCHEMA, Sampling, Sizes, StreamTotals,
+    Kit, KitWay, Moment, PacketKind, Parts, Profile, Record, Sampling, Sizes, StreamTotals,
     Subject, TimeBase, Totals, Traced, Trust, Unbalanced, Warning, Watched, Window,
 };
 use strobe_symbols::Firmware;
@@ -324,7 +324,6 @@ fn assemble(
     let nanoseconds = nanoseconds.or(live.map(|r| r.nanoseconds)).unwrap_or_default();
     let end = Moment { cycle: cycles.unwrap_or_default(), nanoseconds };
     Record {
-        schema: SCHEMA,
         subject: subject(firmware, settings),
         instrument: Instrument {
             kind: kind.to_owned(),

@@ -2,7 +2,6 @@
 //! their records, and partition.
 
 mod attached;
-mod old;
 mod timelines;
 
 use std::collections::BTreeMap;
@@ -145,8 +144,7 @@ fn the_profile_has_every_cycle_twice_over() {
         assert_eq!(sums("executions"), [Some(record.totals.instructions); 2], "{name}");
         assert_eq!(sums("asleep"), [Some(record.totals.by_cause[Cause::Asleep]); 2], "{name}");
         for cause in Cause::ALL {
-            let id = serde_json::to_value(cause).expect("a name");
-            let id = id.as_str().expect("a text");
+            let id = cause.id();
             assert_eq!(sums(id)[0], Some(record.totals.by_cause[cause]), "{name}, {id}");
         }
         // By function they add up to the balance.

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use crate::common::recorded::{row, rows};
 use strobe_model::measurement::{Content, Measurement};
-use strobe_report::file::{self, Form};
+use strobe_report::file;
 use strobe_synth::{Line, ParityBit, UartWave};
 
 /// Ticks of a microsecond to a bit at 9600 baud.
@@ -32,7 +32,7 @@ fn printed(arguments: &[&str]) -> String {
 fn measured(arguments: &[&str]) -> Measurement {
     let text = printed(&[arguments, &["--format", "measurement"]].concat());
     match file::read(text.as_bytes()) {
-        Ok(Form::Measurement(measurement)) => *measurement,
+        Ok(measurement) => measurement,
         other => panic!("{arguments:?}: {other:?}"),
     }
 }

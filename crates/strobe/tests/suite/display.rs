@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use strobe_report::file::{self, Form};
+use strobe_report::file;
 
 use crate::common::figures::warnings;
 
@@ -50,7 +50,7 @@ fn each_driver_draws_every_pixel_and_reads_some_back() {
         let (measurement, printed) = strobe(&[&run[..], &["--pictures", pictures]].concat());
         assert_eq!(printed, expected, "{driver}");
         let measurement = match file::read(measurement.as_bytes()) {
-            Ok(Form::Measurement(measurement)) => *measurement,
+            Ok(measurement) => measurement,
             other => panic!("{driver}: {other:?}"),
         };
         assert_eq!(warnings(&measurement), [""; 0], "{driver}");

@@ -3,7 +3,6 @@
 //! One binary: every further one would link the crates anew.
 
 mod any_image;
-mod any_record;
 mod archives;
 mod arduino;
 mod avr;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use strobe_model::measurement::{Content, Measurement};
-use strobe_report::file::{self, Form};
+use strobe_report::file;
 
 use crate::common::{measured, prebuilt, root, strobe, total};
 
@@ -20,7 +20,7 @@ fn written(directory: &Path, name: &str, arguments: &[&str]) -> (PathBuf, Measur
 
 fn read(path: &Path) -> Measurement {
     match file::read(&fs::read(path).unwrap()) {
-        Ok(Form::Measurement(measurement)) => *measurement,
+        Ok(measurement) => measurement,
         other => panic!("{}: {other:?}", path.display()),
     }
 }

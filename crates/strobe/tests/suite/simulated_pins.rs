@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use crate::common::number;
 use crate::common::recorded::{column, figure, row, rows, said};
 use strobe_model::measurement::{Content, Distribution, Measurement, Spread};
-use strobe_report::file::{self, Form};
+use strobe_report::file;
 
 const LOOP_AVR: [&str; 5] =
     ["firmware/prebuilt/loop-avr.elf", "--board", "arduino-uno", "--until", "10ms"];
@@ -34,7 +34,7 @@ fn measured(command: &str, input: &[&str], more: &[&str]) -> Measurement {
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {messages}");
     match file::read(&output.stdout) {
-        Ok(Form::Measurement(measurement)) => *measurement,
+        Ok(measurement) => measurement,
         other => panic!("{arguments:?}: {other:?}"),
     }
 }

@@ -11,7 +11,7 @@ use crate::common::recorded::{
 use crate::common::{self, Ran, array, number, prebuilt, strobe};
 use serde_json::Value;
 use strobe_model::measurement::{Content, Loss, Measurement, Severity};
-use strobe_report::file::{self, Form};
+use strobe_report::file;
 use strobe_synth::captures::{LineFault, trace_pin};
 
 /// How the simulated board is traced: a link that carries it all.
@@ -231,7 +231,7 @@ fn silence_ends_it_behind_the_first_byte_too() {
 
 fn parsed(text: &str) -> Measurement {
     match file::read(text.as_bytes()) {
-        Ok(Form::Measurement(measurement)) => *measurement,
+        Ok(measurement) => measurement,
         other => panic!("{other:?}"),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use strobe_analyse::attribution::By;
 use strobe_model::{EndReason, Record};
-use strobe_report::file::{self, Form};
+use strobe_report::file;
 use strobe_report::text::{Selection, Tree};
 use strobe_report::{Options, text};
 use strobe_sim::board::Board;
@@ -121,7 +121,7 @@ fn show(record: &Record) {
             .expect("memory takes everything");
     }
     match file::read(file::json(&measurement).as_bytes()) {
-        Ok(Form::Measurement(again)) => assert_eq!(*again, measurement),
+        Ok(again) => assert_eq!(again, measurement),
         other => panic!("what is written can be read: {other:?}"),
     }
 }

@@ -2,7 +2,6 @@
 
 pub mod figures;
 pub mod image;
-pub mod old_record;
 pub mod recorded;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use strobe_model::measurement::{Measurement, Number};
-use strobe_report::file::{self, Form};
+use strobe_report::file;
 
 /// What a call of `strobe` gave.
 pub struct Ran {
@@ -84,7 +83,7 @@ pub fn measured(arguments: &[&str]) -> (i32, Measurement) {
 /// The measurement that a command has written to standard output.
 pub fn read(ran: &Ran) -> Measurement {
     match file::read(ran.stdout.as_bytes()) {
-        Ok(Form::Measurement(measurement)) => *measurement,
+        Ok(measurement) => measurement,
         other => panic!("{other:?}\n{}\n{}", ran.stdout, ran.stderr),
     }
 }

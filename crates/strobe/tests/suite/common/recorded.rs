@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use strobe_model::measurement::{
     Cell, CellKind, Content, Finding, Measurement, Number, Parts, Profile, Spread,
 };
-use strobe_report::file::{self, Form};
+use strobe_report::file;
 
 use super::{Ran, number, strobe};
 
@@ -23,7 +23,7 @@ pub fn recorded(arguments: &[&str]) -> Measurement {
 pub fn ended(arguments: &[&str]) -> (i32, Measurement) {
     let Ran { code, stdout, stderr } = strobe(&[arguments, &["--format", "measurement"]].concat());
     match file::read(stdout.as_bytes()) {
-        Ok(Form::Measurement(measurement)) => (code, *measurement),
+        Ok(measurement) => (code, measurement),
         other => panic!("{arguments:?}: {other:?}\n{stdout}\n{stderr}"),
     }
 }
