@@ -1,19 +1,12 @@
 //! Arm cores: Cortex-M0 and Cortex-M0+ (ARMv6-M), Cortex-M3 and Cortex-M4 (ARMv7-M, ARMv7E-M).
 
 mod alu;
-pub mod arch;
 mod bit_band;
 pub mod block;
 mod careful;
 mod core;
 pub mod cpu;
 mod debug;
-pub mod decode;
-mod decode32;
-mod decode_data;
-mod decode_fp;
-mod decode_mem;
-mod decode_mul;
 mod driven;
 mod exception;
 mod exec;
@@ -30,7 +23,6 @@ mod fp_convert;
 mod frame;
 mod guard;
 mod ids;
-pub mod insn;
 mod irregular;
 #[cfg(feature = "compiler")]
 mod jit;
@@ -40,7 +32,6 @@ mod jit;
 mod mpu;
 pub mod neighbours;
 mod nvic;
-pub mod op;
 mod port;
 mod raise;
 mod report;
@@ -57,7 +48,8 @@ mod trace;
 mod turns;
 mod waiting;
 
-pub use self::arch::Architecture;
+pub use strobe_isa::thumb::{Architecture, arch, decode, insn, op};
+
 pub use self::core::{CoreOptions, Machine, TraceGate};
 pub use self::fault::{Fault, FaultAccess, FaultReport, HandledFault};
 pub use self::fault_status::FaultStatus;

@@ -6,16 +6,13 @@
 //! Microchip's instruction set manual, DS40002198.
 
 mod alu;
-pub mod arch;
 mod block;
 mod core;
 pub mod cpu;
-pub mod decode;
 mod driven;
 mod exec;
 pub mod fault;
 mod flow;
-pub mod insn;
 mod interrupt;
 mod lean;
 mod port;
@@ -23,8 +20,9 @@ mod run;
 pub mod timing;
 mod turns;
 
-pub use self::arch::{Architecture, CoreKind, CoreOptions};
-pub use self::core::Machine;
+pub use strobe_isa::avr::{Architecture, CoreKind, decode, insn};
+
+pub use self::core::{CoreOptions, Machine};
 pub use self::fault::{Fault, FaultReport};
 
 /// Why a run stopped.

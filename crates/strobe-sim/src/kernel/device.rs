@@ -14,6 +14,7 @@ pub use self::capability::{
 };
 pub use self::context::Context;
 pub use self::reading::Reading;
+pub use strobe_isa::Size;
 
 pub mod analog;
 mod capability;
@@ -21,33 +22,6 @@ mod context;
 pub mod ethernet;
 pub mod part;
 mod reading;
-
-/// Width of an access, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Size {
-    /// 8 bits.
-    Byte = 1,
-    /// 16 bits.
-    Half = 2,
-    /// 32 bits.
-    Word = 4,
-}
-
-impl Size {
-    /// Bytes.
-    pub fn bytes(self) -> u32 {
-        self as u32
-    }
-
-    /// All value bits set.
-    pub fn mask(self) -> u32 {
-        match self {
-            Size::Byte => 0xff,
-            Size::Half => 0xffff,
-            Size::Word => 0xffff_ffff,
-        }
-    }
-}
 
 /// Which device on the bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

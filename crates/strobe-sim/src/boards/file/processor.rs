@@ -54,12 +54,23 @@ impl CoreEntry {
     }
 }
 
+/// AVR cores by their names in a board file.
+#[derive(Deserialize)]
+#[serde(remote = "avr::CoreKind")]
+enum AvrModel {
+    #[serde(rename = "avre")]
+    Avre,
+    #[serde(rename = "avre+")]
+    AvrePlus,
+}
+
 /// An AVR core. Program memory is the flash at 0, data memory the RAM, whose address begins with
 /// 0x80; what EEPROM holds is a memory at 0x810000.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AvrEntry {
     /// Which core.
+    #[serde(with = "AvrModel")]
     pub model: avr::CoreKind,
     /// Interrupt vectors, reset's among them.
     pub vectors: u16,

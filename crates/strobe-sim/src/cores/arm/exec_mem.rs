@@ -12,26 +12,6 @@ fn at(r: Reg) -> usize {
     usize::from(r & 15)
 }
 
-impl Width {
-    #[inline(always)]
-    fn size(self) -> Size {
-        match self {
-            Width::Word => Size::Word,
-            Width::Half | Width::SignedHalf => Size::Half,
-            Width::Byte | Width::SignedByte => Size::Byte,
-        }
-    }
-
-    #[inline(always)]
-    fn extend(self, value: u32) -> u32 {
-        match self {
-            Width::SignedHalf => value as i16 as u32,
-            Width::SignedByte => value as i8 as u32,
-            _ => value,
-        }
-    }
-}
-
 /// The address to access and the base to write back.
 #[inline(always)]
 fn address(base: u32, index: Index, imm: i16) -> (u32, u32) {

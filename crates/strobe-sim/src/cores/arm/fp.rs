@@ -7,6 +7,8 @@
 //! flushing to zero and the flags. Soft-float crates were considered: none has all of square root,
 //! four rounding modes and tininess detected before rounding, which is what Arm does.
 
+use super::op::FpOp;
+
 /// Registers of the floating-point unit.
 #[derive(Debug, Clone, Default)]
 pub struct Fpu {
@@ -30,52 +32,6 @@ pub(crate) mod fpscr {
     pub(crate) const WRITABLE: u32 = 0xf7c0_009f;
 }
 use fpscr::*;
-
-/// Operations on singles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-#[allow(missing_docs)] // The manual's mnemonics, without the V.
-pub enum FpOp {
-    Mla,
-    Mls,
-    Nmla,
-    Nmls,
-    Mul,
-    Nmul,
-    Add,
-    Sub,
-    Div,
-    Fma,
-    Fms,
-    Fnma,
-    Fnms,
-    Mov,
-    Abs,
-    Neg,
-    Sqrt,
-    Cmp,
-    CmpE,
-    CmpZero,
-    CmpEZero,
-}
-
-/// Conversions from one register to another (VCVT, VCVTR, VCVTB, VCVTT).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-// Named after what they convert; "rounded" ones use FPSCR's mode, not towards zero.
-#[allow(missing_docs)]
-pub enum Conversion {
-    HalfBottomToSingle,
-    HalfTopToSingle,
-    SingleToHalfBottom,
-    SingleToHalfTop,
-    UnsignedToSingle,
-    SignedToSingle,
-    SingleToUnsigned,
-    SingleToSigned,
-    SingleToUnsignedRounded,
-    SingleToSignedRounded,
-}
 
 /// FPSCR.RMode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Conversions of the floating-point unit: integers, fixed point, half precision (DDI 0403, A6.4).
 
 use super::fp::fpscr::*;
-use super::fp::{Conversion, DEFAULT_NAN, Fpu, QUIET, Rounding, SIGN, is_nan, is_signalling};
+use super::fp::{DEFAULT_NAN, Fpu, QUIET, Rounding, SIGN, is_nan, is_signalling};
+use super::op::Conversion;
 
 impl Fpu {
     /// Executes a conversion of register numbers.

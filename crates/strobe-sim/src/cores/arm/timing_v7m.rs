@@ -10,8 +10,8 @@
 use strobe_model::Bounds;
 
 use super::exec::Work;
-use super::fp::FpOp;
 use super::insn::Insn;
+use super::op::FpOp;
 use super::timing::{CoreKind, Cost};
 
 /// Cycles to refill the pipeline behind a jump to a computed address.

@@ -3,12 +3,23 @@
 use super::block::Blocks;
 use super::cpu::Cpu;
 use super::turns::Turns;
-use super::{Architecture, CoreOptions, DATA};
+use super::{Architecture, CoreKind, DATA};
 use crate::kernel::bus::Bus;
 use crate::kernel::masked::Masked;
 use crate::kernel::observe::code::BlockId;
 use crate::kernel::observe::schedule::Who;
 use crate::kernel::observe::{Observer, Wait};
+
+/// What a chip's maker chose when building the core in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoreOptions {
+    /// Which core.
+    pub kind: CoreKind,
+    /// Bytes from one interrupt vector to the next.
+    pub vector_bytes: u32,
+    /// How many vectors there are, reset's among them.
+    pub vectors: u16,
+}
 
 /// A core with its bus and whoever watches.
 pub struct Machine<O: Observer> {

@@ -1,10 +1,10 @@
 //! Data processing of ARMv7-M in 32 bits (DDI 0403, A5.3.1, A5.3.3, A5.3.11 to A5.3.15).
 
-use super::arch::Architecture;
-use super::decode::pc;
-use super::decode32::nibble;
-use super::insn::{Insn, NO_REG};
-use super::op::{DataOp, Extension, LaneResult, Lanes, SaturatingOp, Shift};
+use super::pc;
+use super::wide::nibble;
+use crate::thumb::arch::Architecture;
+use crate::thumb::insn::{Insn, NO_REG};
+use crate::thumb::op::{DataOp, Extension, LaneResult, Lanes, SaturatingOp, Shift};
 
 /// The five-bit amount of immediate shifts, imm3:imm2, or the low bits of a bit field.
 fn imm5(k: u16) -> u8 {

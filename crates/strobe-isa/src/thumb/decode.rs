@@ -1,10 +1,15 @@
 //! Halfwords to instructions: the 16-bit Thumb encodings, and all of ARMv6-M (DDI 0419, A5 and
 //! A6.7).
 //!
-//! The 32-bit encodings that ARMv7-M adds are `decode32.rs`'s.
+//! The 32-bit encodings that ARMv7-M adds are [`wide`]'s.
+
+mod data;
+mod float;
+mod memory;
+mod multiply;
+mod wide;
 
 use super::arch::Architecture;
-use super::decode32;
 use super::insn::{Condition, Insn, Reg};
 
 /// Whether a halfword starts a 32-bit instruction (A5.1).
@@ -19,8 +24,8 @@ pub fn is_wide(first: u16) -> bool {
 pub fn decode(arch: Architecture, address: u32, first: u16, second: u16) -> (Insn, u32) {
     match (is_wide(first), arch.v7m) {
         (false, _) => (narrow(arch, address, first), 2),
-        (true, false) => (wide(address, first, second), 4),
-        (true, true) => (decode32::wide(arch, address, first, second), 4),
+        (true, false) => (wide_v6m(address, first, second), 4),
+        (true, true) => (wide::decode(arch, address, first, second), 4),
     }
 }
 
@@ -29,7 +34,7 @@ fn reg(bits: u16, at: u32) -> Reg {
 }
 
 /// The value an instruction reads from the PC: its address plus 4.
-pub(super) fn pc(address: u32) -> u32 {
+fn pc(address: u32) -> u32 {
     address.wrapping_add(4)
 }
 
@@ -225,7 +230,7 @@ fn conditional(address: u32, h: u16) -> Insn {
 }
 
 /// A5.3: 32-bit instructions; ARMv6-M has BL, MSR, MRS, the barriers and UDF.W.
-fn wide(address: u32, first: u16, second: u16) -> Insn {
+fn wide_v6m(address: u32, first: u16, second: u16) -> Insn {
     if first & 0xf800 != 0xf000 || second & 0x8000 == 0 {
         return Insn::Undefined;
     }
@@ -255,7 +260,7 @@ fn wide(address: u32, first: u16, second: u16) -> Insn {
 }
 
 /// BL, encoding T1 (A6.7.13).
-pub(super) fn bl_target(address: u32, first: u16, second: u16) -> u32 {
+fn bl_target(address: u32, first: u16, second: u16) -> u32 {
     let s = u32::from(first >> 10 & 1);
     let i1 = !(u32::from(second >> 13 & 1) ^ s) & 1;
     let i2 = !(u32::from(second >> 11 & 1) ^ s) & 1;

@@ -3,6 +3,8 @@
 //!
 //! Each fits one byte, so that an instruction stays at eight.
 
+use crate::Size;
+
 /// Data processing with two operands (A5.3.1, A5.3.11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -56,6 +58,28 @@ pub enum Width {
     SignedHalf,
     /// 8 bits, sign extended.
     SignedByte,
+}
+
+impl Width {
+    /// What is transferred.
+    #[inline]
+    pub fn size(self) -> Size {
+        match self {
+            Width::Word => Size::Word,
+            Width::Half | Width::SignedHalf => Size::Half,
+            Width::Byte | Width::SignedByte => Size::Byte,
+        }
+    }
+
+    /// A value that was loaded, with its sign or zeros in front.
+    #[inline]
+    pub fn extend(self, value: u32) -> u32 {
+        match self {
+            Width::SignedHalf => value as i16 as u32,
+            Width::SignedByte => value as i8 as u32,
+            _ => value,
+        }
+    }
 }
 
 /// How an immediate offset is applied (A4.6.1).
@@ -153,4 +177,50 @@ pub enum Extension {
     Uxtb16,
     Sxtb,
     Uxtb,
+}
+
+/// Operations on singles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(missing_docs)] // The manual's mnemonics, without the V.
+pub enum FpOp {
+    Mla,
+    Mls,
+    Nmla,
+    Nmls,
+    Mul,
+    Nmul,
+    Add,
+    Sub,
+    Div,
+    Fma,
+    Fms,
+    Fnma,
+    Fnms,
+    Mov,
+    Abs,
+    Neg,
+    Sqrt,
+    Cmp,
+    CmpE,
+    CmpZero,
+    CmpEZero,
+}
+
+/// Conversions from one register to another (VCVT, VCVTR, VCVTB, VCVTT).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+// Named after what they convert; "rounded" ones use FPSCR's mode, not towards zero.
+#[allow(missing_docs)]
+pub enum Conversion {
+    HalfBottomToSingle,
+    HalfTopToSingle,
+    SingleToHalfBottom,
+    SingleToHalfTop,
+    UnsignedToSingle,
+    SignedToSingle,
+    SingleToUnsigned,
+    SingleToSigned,
+    SingleToUnsignedRounded,
+    SingleToSignedRounded,
 }

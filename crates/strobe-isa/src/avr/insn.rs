@@ -381,7 +381,7 @@ impl Insn {
 
     /// By how many bytes it moves the stack pointer up, if not by a write; `pc_bytes` are those of
     /// a return address.
-    pub(super) fn moves_stack(self, pc_bytes: i32) -> i32 {
+    pub fn moves_stack(self, pc_bytes: i32) -> i32 {
         match self {
             Insn::Push { .. } => -1,
             Insn::Pop { .. } => 1,
@@ -392,7 +392,7 @@ impl Insn {
     }
 
     /// Whether it writes a byte of the stack pointer.
-    pub(super) fn writes_stack(self) -> bool {
+    pub fn writes_stack(self) -> bool {
         matches!(self, Insn::Set { to: Special::Spl | Special::Sph, .. })
     }
 

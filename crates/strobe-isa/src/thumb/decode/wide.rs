@@ -7,10 +7,10 @@
 //! operand encoded twice but differently, all of which QEMU executes. Register 13 where the manual
 //! forbids it works like any other.
 
-use super::arch::Architecture;
-use super::decode::{bl_target, pc};
-use super::insn::{Condition, Insn, Reg};
-use super::{decode_data, decode_fp, decode_mem, decode_mul};
+use super::{bl_target, pc};
+use super::{data, float, memory, multiply};
+use crate::thumb::arch::Architecture;
+use crate::thumb::insn::{Condition, Insn, Reg};
 
 /// Four bits of a halfword: mostly a register.
 pub(super) fn nibble(halfword: u16, at: u32) -> Reg {
@@ -18,24 +18,24 @@ pub(super) fn nibble(halfword: u16, at: u32) -> Reg {
 }
 
 /// The instruction of two halfwords at `address`.
-pub(super) fn wide(arch: Architecture, address: u32, h: u16, k: u16) -> Insn {
+pub(super) fn decode(arch: Architecture, address: u32, h: u16, k: u16) -> Insn {
     match (h >> 11 & 3, h >> 4 & 0x7f) {
-        (1, 0x00..=0x1f) if h & 0x40 == 0 => decode_mem::multiple(h, k),
-        (1, 0x00..=0x1f) => decode_mem::dual_or_exclusive(address, h, k),
-        (1, 0x20..=0x3f) => decode_data::shifted_register(arch, h, k),
+        (1, 0x00..=0x1f) if h & 0x40 == 0 => memory::multiple(h, k),
+        (1, 0x00..=0x1f) => memory::dual_or_exclusive(address, h, k),
+        (1, 0x20..=0x3f) => data::shifted_register(arch, h, k),
         (2, op) if k & 0x8000 == 0 => {
             if op & 0x20 == 0 {
-                decode_data::modified_immediate(h, k)
+                data::modified_immediate(h, k)
             } else {
-                decode_data::plain_immediate(arch, address, h, k)
+                data::plain_immediate(arch, address, h, k)
             }
         }
         (2, _) => branch_or_system(arch, address, h, k),
-        (3, 0x00..=0x1f) => decode_mem::single(address, h, k),
-        (3, 0x20..=0x2f) => decode_data::register(arch, h, k),
-        (3, 0x30..=0x37) => decode_mul::multiply(arch, h, k),
-        (3, 0x38..=0x3f) => decode_mul::long_multiply(arch, h, k),
-        _ => decode_fp::coprocessor(arch, address, h, k),
+        (3, 0x00..=0x1f) => memory::single(address, h, k),
+        (3, 0x20..=0x2f) => data::register(arch, h, k),
+        (3, 0x30..=0x37) => multiply::multiply(arch, h, k),
+        (3, 0x38..=0x3f) => multiply::long_multiply(arch, h, k),
+        _ => float::coprocessor(arch, address, h, k),
     }
 }
 
@@ -99,8 +99,8 @@ fn system(arch: Architecture, h: u16, k: u16) -> Insn {
 
 #[cfg(test)]
 mod tests {
-    use super::super::decode::decode;
     use super::*;
+    use crate::thumb::decode::decode;
 
     /// Every first halfword with second ones from a small generator.
     fn each(mut look: impl FnMut(u16, u16)) {

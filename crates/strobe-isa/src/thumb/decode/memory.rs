@@ -3,11 +3,11 @@
 //! The unprivileged forms (LDRT and its kin) decode as ordinary ones: they differ only under a
 //! memory protection unit.
 
-use super::decode::pc;
-use super::decode32::nibble;
-use super::insn::Insn;
-use super::op::{Direction, Index, Width};
-use crate::kernel::device::Size;
+use super::pc;
+use super::wide::nibble;
+use crate::Size;
+use crate::thumb::insn::Insn;
+use crate::thumb::op::{Direction, Index, Width};
 
 /// A5.3.5: load multiple and store multiple, PUSH and POP among them.
 pub(super) fn multiple(h: u16, k: u16) -> Insn {

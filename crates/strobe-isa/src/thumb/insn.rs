@@ -5,11 +5,11 @@
 //! addresses and reads of the PC are absolute. Registers are numbers 0-14; the PC never appears as
 //! one. 32-bit encodings that do what a 16-bit one does share its variant.
 
-use super::fp::{Conversion, FpOp};
 use super::op::{
-    DataOp, Direction, Extension, Index, LaneResult, Lanes, LongOp, SaturatingOp, Shift, Width,
+    Conversion, DataOp, Direction, Extension, FpOp, Index, LaneResult, Lanes, LongOp, SaturatingOp,
+    Shift, Width,
 };
-use crate::kernel::device::Size;
+use crate::Size;
 
 /// A register number, 0-14 (13 = SP, 14 = LR). Where an operand may be left out, 15 is none and
 /// reads as zero.
@@ -360,7 +360,7 @@ impl Insn {
     }
 
     /// Whether the instruction writes the stack pointer, where that is not unpredictable.
-    pub(crate) fn moves_stack(self) -> bool {
+    pub fn moves_stack(self) -> bool {
         use Insn::*;
         match self {
             AdjustSp { .. } | Push { .. } | Pop { .. } | PopPc { .. } => true,
@@ -386,7 +386,7 @@ impl Insn {
 
     /// Whether it loads the stack pointer and moves the base register as well: to be run once,
     /// where others that write the stack pointer can be run again.
-    pub(crate) fn loads_stack_once(self) -> bool {
+    pub fn loads_stack_once(self) -> bool {
         matches!(self, Insn::Load { t: SP, n, index, .. } if n != SP && index != Index::Offset)
     }
 
@@ -414,12 +414,12 @@ impl Insn {
     }
 
     /// Whether the floating-point unit works on it for long (VDIV, VSQRT).
-    pub(crate) fn is_long_fp(self) -> bool {
+    pub fn is_long_fp(self) -> bool {
         matches!(self, Insn::Fp { op: FpOp::Div | FpOp::Sqrt, .. })
     }
 
     /// Transfers on the data bus: at least as many as it makes.
-    pub(crate) fn transfers(self) -> u32 {
+    pub fn transfers(self) -> u32 {
         use Insn::*;
         match self {
             Ldm { list, .. } | Stm { list, .. } | Pop { list } => list.count_ones(),

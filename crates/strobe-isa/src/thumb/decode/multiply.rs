@@ -1,9 +1,9 @@
 //! Multiplication and division of ARMv7-M (DDI 0403, A5.3.16, A5.3.17).
 
-use super::arch::Architecture;
-use super::decode32::nibble;
-use super::insn::Insn;
-use super::op::LongOp;
+use super::wide::nibble;
+use crate::thumb::arch::Architecture;
+use crate::thumb::insn::Insn;
+use crate::thumb::op::LongOp;
 
 /// A5.3.16: multiply, multiply accumulate, absolute difference. Without `a` nothing is added.
 pub(super) fn multiply(arch: Architecture, h: u16, k: u16) -> Insn {

@@ -1,16 +1,12 @@
 //! Which instructions a part has, and how wide its program counter is: both follow from the core
 //! and the size of its flash.
 
-use serde::Deserialize;
-
 /// Which core.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CoreKind {
     /// AVRe: without multiplication (most ATtiny).
-    #[serde(rename = "avre")]
     Avre,
     /// AVRe+: with multiplication (ATmega).
-    #[serde(rename = "avre+")]
     AvrePlus,
 }
 
@@ -55,15 +51,4 @@ impl Architecture {
     pub fn pc_bytes(self) -> u16 {
         if self.extended_jumps { 3 } else { 2 }
     }
-}
-
-/// What a chip's maker chose when building the core in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CoreOptions {
-    /// Which core.
-    pub kind: CoreKind,
-    /// Bytes from one interrupt vector to the next.
-    pub vector_bytes: u32,
-    /// How many vectors there are, reset's among them.
-    pub vectors: u16,
 }

@@ -2,12 +2,11 @@
 //!
 //! Encodings for doubles in arithmetic are undefined on a single-precision unit.
 
-use super::arch::Architecture;
-use super::decode::pc;
-use super::decode32::nibble;
-use super::fp::{Conversion, FpOp};
-use super::insn::{FpReg, Insn, NO_REG};
-use super::op::Direction;
+use super::pc;
+use super::wide::nibble;
+use crate::thumb::arch::Architecture;
+use crate::thumb::insn::{FpReg, Insn, NO_REG};
+use crate::thumb::op::{Conversion, Direction, FpOp};
 
 pub(super) fn coprocessor(arch: Architecture, address: u32, h: u16, k: u16) -> Insn {
     // 111x1111 is Advanced SIMD, which no Cortex-M has.

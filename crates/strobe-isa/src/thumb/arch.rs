@@ -22,7 +22,7 @@ impl Architecture {
     pub const V7EM_FP: Architecture = Architecture { v7m: true, dsp: true, fp: true };
 
     /// The bits of APSR that exist.
-    pub(crate) fn apsr_bits(self) -> u32 {
+    pub fn apsr_bits(self) -> u32 {
         let saturation = if self.v7m { 1 << 27 } else { 0 };
         let greater_or_equal = if self.dsp { 0xf_0000 } else { 0 };
         0xf000_0000 | saturation | greater_or_equal

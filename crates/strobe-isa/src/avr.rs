@@ -1,0 +1,11 @@
+//! AVR: AVRe and AVRe+ (Microchip's instruction set manual, DS40002198).
+//!
+//! Addresses of code are in bytes.
+
+pub mod arch;
+pub mod decode;
+pub mod insn;
+
+pub use arch::{Architecture, CoreKind};
+pub use decode::decode;
+pub use insn::Insn;
