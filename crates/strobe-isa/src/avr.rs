@@ -4,8 +4,10 @@
 
 pub mod arch;
 pub mod decode;
+mod effects;
 pub mod insn;
 
 pub use arch::{Architecture, CoreKind};
 pub use decode::decode;
+pub use effects::{Access, Flow, Place, Registers};
 pub use insn::Insn;

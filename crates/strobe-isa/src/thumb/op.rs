@@ -82,6 +82,16 @@ impl Width {
     }
 }
 
+impl From<Size> for Width {
+    fn from(size: Size) -> Width {
+        match size {
+            Size::Word => Width::Word,
+            Size::Half => Width::Half,
+            Size::Byte => Width::Byte,
+        }
+    }
+}
+
 /// How an immediate offset is applied (A4.6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]

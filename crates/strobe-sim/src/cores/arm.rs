@@ -8,6 +8,8 @@ mod core;
 pub mod cpu;
 mod debug;
 mod driven;
+#[cfg(test)]
+mod effects_tests;
 mod exception;
 mod exec;
 mod exec_branch;

@@ -10,6 +10,8 @@ mod block;
 mod core;
 pub mod cpu;
 mod driven;
+#[cfg(test)]
+mod effects_tests;
 mod exec;
 pub mod fault;
 mod flow;
