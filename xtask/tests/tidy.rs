@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 #[path = "tidy/codes.rs"]
 mod codes;
+#[path = "tidy/ids.rs"]
+mod ids;
 #[path = "tidy/wording.rs"]
 mod wording;
 

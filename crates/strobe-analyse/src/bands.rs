@@ -4,6 +4,7 @@
 //! Two measurements by one model share what it is off, and their difference is without it. Where
 //! the models are different ones, the band of each is a part of what is not known of a figure.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     CORE_TIMING, Cell, CellKind, Content, Distribution, Kind, Measure, Measurement, Number,
     ON_A_CHIP, Quantity, Spread, Table, Trust, Unit, Window,
@@ -31,7 +32,7 @@ pub(crate) fn band(of: &Measurement) -> Option<Band> {
     let stated = fact.and_then(|fact| fact.figure.as_ref()).map(|figure| (figure, 0.0));
     // Earlier versions state it of the whole run alone, sleep included.
     let whole = || {
-        let idle = of.total("idle").and_then(Quantity::value).map_or(0.0, Number::as_f64);
+        let idle = of.total(ids::total::IDLE).and_then(Quantity::value).map_or(0.0, Number::as_f64);
         Some((of.total(ON_A_CHIP)?, idle))
     };
     let (figure, idle) = stated.or_else(whole)?;
@@ -102,7 +103,7 @@ impl Band {
     }
 
     fn table(&self, table: &mut Table) {
-        let asleep: Vec<bool> = match table.column("measure") {
+        let asleep: Vec<bool> = match table.column(ids::column::MEASURE) {
             Some(of) => of.cells.iter().map(|cell| cell.text().is_some_and(is_idle)).collect(),
             None => Vec::new(),
         };

@@ -12,6 +12,7 @@ mod spreads;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Cell, CellKind, Column, Content, Distributions, Measurement, Number, Profile, Quantity,
@@ -224,7 +225,8 @@ type Name = (String, usize);
 /// Where each row of a table is in another one: by its place in the code, where it has one, else by
 /// the first column of words, else of addresses, that distinguishes the rows of both.
 fn rows(own: &Table, other: &Table) -> Vec<Option<usize>> {
-    let is_place = |column: &&Column| column.kind == CellKind::Text && column.id == "place";
+    let is_place =
+        |column: &&Column| column.kind == CellKind::Text && column.id == ids::column::PLACE;
     let of_kind = |kind: CellKind| own.columns.iter().filter(move |column| column.kind == kind);
     let columns = own.columns.iter().filter(is_place);
     let columns = columns.chain(of_kind(CellKind::Text)).chain(of_kind(CellKind::Address));

@@ -2,6 +2,7 @@
 //! bounds than the run had by itself, the notes follow.
 
 use std::collections::BTreeMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{Cell, Measurement, Number, Trust};
 use strobe_model::number::grouped;
@@ -23,8 +24,9 @@ pub fn follow_causes(measurement: &mut Measurement) {
 
 /// What each cause took, in words.
 fn causes(measurement: &Measurement) -> BTreeMap<String, String> {
-    let table = measurement.table("causes");
-    let columns = table.and_then(|table| table.column("cause").zip(table.column("cycles")));
+    let table = measurement.table(ids::section::CAUSES);
+    let columns = table
+        .and_then(|table| table.column(ids::column::CAUSE).zip(table.column(ids::column::CYCLES)));
     let Some((causes, cycles)) = columns else { return BTreeMap::new() };
     let rows = causes.cells.iter().zip(&cycles.cells);
     rows.filter_map(|(cause, cycles)| Some((cause.text()?.to_owned(), words(cycles)?))).collect()

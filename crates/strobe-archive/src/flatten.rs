@@ -4,6 +4,7 @@
 //! attached for reading without the ELF file.
 
 use std::collections::BTreeMap;
+use strobe_model::measurement::ids;
 
 use strobe_analyse::attribution::{Amount, By, Flat, Spot, is_unbounded, rows};
 use strobe_analyse::naming::{behind_address, placeless, what};
@@ -14,9 +15,11 @@ use strobe_model::measurement::{
 
 use crate::row::Figure;
 
-/// Sections that describe code or settings, or compare with something, by the names that
-/// docs/measurement.md gives them.
-const ATTACHED: [&str; 6] = ["symbols", "disassembly", "source", "registers", "fields", "baseline"];
+/// Sections that describe code or settings, or compare with something.
+const ATTACHED: [&str; 6] = {
+    use ids::section::*;
+    [SYMBOLS, DISASSEMBLY, SOURCE, REGISTERS, FIELDS, BASELINE]
+};
 
 /// Columns that name a row, where the first one with words does not.
 const NAMING: [&str; 6] = ["name", "benchmark", "budget", "entry", "cause", "chain"];
@@ -197,7 +200,7 @@ fn items(table: &Table) -> Vec<String> {
 
 /// The words of a row's place, if they begin with an address in the code.
 fn place(table: &Table, row: usize) -> Option<&str> {
-    let words = table.column("place")?.cells.get(row)?.text()?;
+    let words = table.column(ids::column::PLACE)?.cells.get(row)?.text()?;
     behind_address(words).map(|_| words)
 }
 
@@ -215,7 +218,7 @@ fn name(table: &Table, row: usize) -> Option<String> {
     if let Some(place) = place(table, row) {
         name = format!("{name}, {}", placeless(place));
     }
-    match table.column("firmware").and_then(words) {
+    match table.column(ids::column::FIRMWARE).and_then(words) {
         Some(firmware) if firmware != name => Some(format!("{firmware}: {name}")),
         _ => Some(name),
     }

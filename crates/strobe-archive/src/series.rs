@@ -1,6 +1,7 @@
 //! Rows of many files put together: for each figure its values, build by build.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use strobe_model::measurement::ids;
 
 use crate::place::Place;
 use crate::read::Row;
@@ -188,15 +189,15 @@ impl Series {
         const GROUPS: [&str; 11] = [
             "window",
             "coverage",
-            "sections",
-            "directories",
-            "files",
-            "regions",
-            "frames",
-            "interrupts",
-            "threads",
-            "causes",
-            "worst-cases",
+            ids::section::SECTIONS,
+            ids::section::DIRECTORIES,
+            ids::section::FILES,
+            ids::section::REGIONS,
+            ids::section::FRAMES,
+            ids::section::INTERRUPTS,
+            ids::section::THREADS,
+            ids::section::CAUSES,
+            ids::section::WORST_CASES,
         ];
         let is_left = |name: &str| {
             ["margin", "idle"]
@@ -206,14 +207,15 @@ impl Series {
         const SIZES: [&str; 6] =
             ["cycles", "instructions", "bytes", "samples", "nanoseconds", "picoseconds"];
         let section = key.section.rsplit('/').next().unwrap_or_default();
-        if section == "stacks" && key.figure == "size" {
+        if section == ids::section::STACKS && key.figure == "size" {
             return false;
         }
         if !SIZES.contains(&key.unit.as_str()) || GROUPS.contains(&section) || is_left(&key.figure)
         {
             return false;
         }
-        let is_profile = section == "profile" || section.ends_with("-profile");
+        let is_profile =
+            section == ids::section::PROFILE || section.ends_with(ids::suffix::PROFILE);
         let about = (key.instrument.clone(), key.section.clone());
         !is_profile || self.first.get(&about) == Some(&key.figure)
     }

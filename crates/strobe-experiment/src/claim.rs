@@ -1,6 +1,7 @@
 //! What somebody claims, which an experiment measures again.
 
 use serde::Deserialize;
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Cell, Column, Content, Section, Table};
 
 use crate::measurement::section;
@@ -44,5 +45,6 @@ pub(crate) fn table(claims: &[Claim]) -> Option<Section> {
         let verdict = format!("{}{why}", verdict.replace('-', " "));
         table.row([claim, said, ours, &verdict].map(|text| Cell::from(text.as_str())));
     }
-    (!claims.is_empty()).then(|| section("claims", "claims", &[], Content::Table(table)))
+    (!claims.is_empty())
+        .then(|| section(ids::section::CLAIMS, "claims", &[], Content::Table(table)))
 }

@@ -1,6 +1,7 @@
 //! The measurement of rounds: what is exact first, then verdicts, spreads, the machine meanwhile.
 
 use strobe_analyse::statistics::change::WarmUp;
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Distribution, Distributions, Ended, Finding, Instrument, Measurement,
     Quantity, Section, Severity, Spread, Subject, Table, Trust, Unit, Window,
@@ -170,7 +171,7 @@ fn exact(parts: &Parts, judgement: &Judgement) -> Option<Section> {
     let repeat =
         "These repeat exactly in every run of a variant: no load on the machine moves them.";
     let notes: Vec<&str> = [repeat].into_iter().chain(counts::notes(parts)).collect();
-    Some(section("exact", "exact counts", &notes, Content::Table(Table::new(columns))))
+    Some(section(ids::section::EXACT, "exact counts", &notes, Content::Table(Table::new(columns))))
 }
 
 fn verdicts(parts: &Parts, judgement: &Judgement) -> Section {
@@ -179,7 +180,7 @@ fn verdicts(parts: &Parts, judgement: &Judgement) -> Section {
         Column::text("variant", "variant"),
         Column::text("against", "against"),
         Column::text("verdict", "verdict"),
-        Column::figure("ratio", "ratio", Unit::RATIO),
+        Column::figure(ids::column::RATIO, "ratio", Unit::RATIO),
         Column::figure("less", "less in", Unit::COUNT).of(judgement.rounds).worth(2),
         Column::figure("p", "p", Unit::RATIO).worth(1),
     ]);
@@ -208,7 +209,7 @@ fn verdicts(parts: &Parts, judgement: &Judgement) -> Section {
         "8 % faster: it takes 8 % less time.",
     ];
     let notes = if metric.is_time_taken() { &notes[..] } else { &notes[..1] };
-    section("verdicts", &title, notes, Content::Table(table))
+    section(ids::section::VERDICTS, &title, notes, Content::Table(table))
 }
 
 fn ratio(comparison: &Comparison) -> Cell {

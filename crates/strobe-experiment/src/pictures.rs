@@ -1,6 +1,7 @@
 //! Pictures in plain text: samples side by side, values over the time of a run.
 
 use std::time::Duration;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Content, Distribution, Distributions, Section, Spread, Text, TimelineBuilder, TrackKind, Unit,
@@ -220,7 +221,7 @@ pub fn timeline(parts: &Parts, judgement: &Judgement) -> Option<Section> {
     }
     let notes = ["The last run of each variant, each from its own start."];
     let content = Content::Timeline(Box::new(builder.finish()));
-    Some(section("timeline", "values over time", &notes, content))
+    Some(section(ids::section::TIMELINE, "values over time", &notes, content))
 }
 
 fn height(value: u64, most: u64) -> char {

@@ -1,8 +1,8 @@
 //! Instructions of the cores that Stroboscope knows: encodings, operands, effects and flow.
 //!
-//! A folder for each instruction set. `decode` makes an instruction of its halfwords, and everything
-//! that reads machine code starts from that value: the simulated cores, call graphs, references,
-//! stack frames, waiting loops and cycle counts. Nothing here has a state; a machine that runs the
+//! A folder for each instruction set. `decode` makes an instruction of its halfwords, and all that
+//! reads machine code starts from that value: the simulated cores, call graphs, references, stack
+//! frames, waiting loops and cycle counts. Nothing here has a state; a machine that runs the
 //! instructions is `strobe-sim`.
 
 pub mod avr;

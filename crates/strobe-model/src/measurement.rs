@@ -17,6 +17,7 @@ mod check;
 mod distribution;
 mod finding;
 mod form;
+pub mod ids;
 mod profile;
 mod quantity;
 mod subject;

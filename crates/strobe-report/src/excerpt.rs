@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 use strobe_analyse::attribution::{Amount, By, Flat, Row, Sums, rows};
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Finding, Measure, Measurement, Number, Profile, Quantity, Severity,
     Table, Trust, Unit,
@@ -138,7 +139,7 @@ fn cut(table: &mut Table, top: usize) -> bool {
 fn functions(profile: &Profile, measure: &Measure, top: Option<usize>) -> Option<Table> {
     let flat = rows(profile, &measure.id, &By::Function)?;
     let mut columns = vec![
-        Column::text("function", "function"),
+        Column::text(ids::column::FUNCTION, "function"),
         Column::figure("self", "self", measure.unit.clone()),
         Column::figure("inclusive", "inclusive", measure.unit.clone()),
     ];

@@ -25,6 +25,7 @@ mod treemap;
 mod verdict;
 
 use std::io::{self, Write};
+use strobe_model::measurement::ids;
 
 use strobe_analyse::attribution::By;
 use strobe_model::measurement::{Column, Content, Measurement, Profile, Section};
@@ -73,23 +74,32 @@ impl Default for Selection {
             annotate: Vec::new(),
             histograms: false,
             sections: None,
-            without: ["symbols", "disassembly", "source", "words", "settings", "claims"]
-                .map(str::to_owned)
-                .into(),
+            without: LEFT_OUT.map(str::to_owned).into(),
             parts: true,
         }
     }
 }
 
+/// Sections that are shown only when they are asked for: what other views are made of, and text for
+/// programs.
+const LEFT_OUT: [&str; 6] = {
+    use ids::section::*;
+    [SYMBOLS, DISASSEMBLY, SOURCE, WORDS, SETTINGS, CLAIMS]
+};
+
 /// Sections about single threads and handlers: shown where rows are labels, unless asked for.
-const OF_LABELS: [&str; 5] = ["latencies", "durations", "wake-ups", "wake-up-times", "worst-cases"];
+const OF_LABELS: [&str; 5] = {
+    use ids::section::*;
+    [LATENCIES, DURATIONS, WAKE_UPS, WAKE_UP_TIMES, WORST_CASES]
+};
 
 /// Whose the cycles were is no question where there is one thread.
 fn is_alone(section: &Section) -> bool {
     let Content::Table(table) = &section.content else { return false };
     let threads =
         |column: &Column| column.cells.iter().filter(|kind| kind.text() == Some("thread")).count();
-    section.id == "threads" && table.column("kind").is_some_and(|kinds| threads(kinds) < 2)
+    section.id == ids::section::THREADS
+        && table.column(ids::column::KIND).is_some_and(|kinds| threads(kinds) < 2)
 }
 
 impl Selection {
@@ -156,7 +166,7 @@ fn views<'a>(page: &Page<'a>) -> Vec<Box<dyn View + 'a>> {
     let wanted = wanted.filter(|s| page.selection.wants(page.measurement, s));
     let mut wanted: Vec<&'a Section> = wanted.collect();
     if wanted.iter().any(is_profile) {
-        wanted.retain(|section| section.id != causes::CAUSES);
+        wanted.retain(|section| section.id != ids::section::CAUSES);
     }
     let first = wanted.iter().position(is_profile).unwrap_or(wanted.len());
     let mut views: Vec<Box<dyn View + 'a>> = vec![Box::new(header::Header)];
@@ -203,7 +213,9 @@ fn content<'a>(section: &'a Section) -> Box<dyn View + 'a> {
         Content::Profile(profile) => Box::new(profile::Flat { section, profile }),
         Content::Distributions(all) => Box::new(distributions::Spreads { section, all }),
         Content::Timeline(timeline) => Box::new(timeline::Line { section, timeline }),
-        Content::Table(table) if section.id == verdict::VERDICT && verdict::is_verdict(table) => {
+        Content::Table(table)
+            if section.id == ids::section::VERDICT && verdict::is_verdict(table) =>
+        {
             Box::new(verdict::Verdict { table })
         }
         Content::Table(table) => Box::new(table::Rows { section, table }),

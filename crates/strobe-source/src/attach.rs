@@ -2,6 +2,7 @@
 //! ran, their source.
 
 use std::collections::{BTreeMap, BTreeSet};
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{Address, Column, Content, Measurement, Table, Unit};
 use strobe_symbols::{Firmware, Function};
@@ -46,7 +47,8 @@ pub fn attach(measurement: &mut Measurement, firmware: &Firmware, what: Attach<'
     if let Some(read) = what.source {
         let (table, left_out) = source(firmware, &functions, read);
         put(measurement, "source", "source of functions that ran", table);
-        let section = measurement.sections.iter_mut().find(|section| section.id == "source");
+        let section =
+            measurement.sections.iter_mut().find(|section| section.id == ids::section::SOURCE);
         if let Some(section) = section.filter(|_| left_out > 0) {
             section.notes.push(format!("{left_out} further lines are not here."));
         }
@@ -78,8 +80,8 @@ fn functions<'a>(measurement: &Measurement, firmware: &'a Firmware) -> Vec<&'a F
 fn symbols(firmware: &Firmware) -> Table {
     let mut table = Table::new(vec![
         Column::text("name", "name"),
-        Column::text("kind", "kind"),
-        Column::address("address", "address"),
+        Column::text(ids::column::KIND, "kind"),
+        Column::address(ids::column::ADDRESS, "address"),
         Column::figure("size", "size", Unit::BYTES),
         Column::text("section", "section"),
         Column::text("file", "file"),
@@ -117,10 +119,10 @@ fn range(function: &Function) -> std::ops::Range<u32> {
 
 fn disassembly(firmware: &Firmware, functions: &[&Function]) -> Table {
     let mut table = Table::new(vec![
-        Column::address("address", "address"),
-        Column::text("bytes", "bytes"),
+        Column::address(ids::column::ADDRESS, "address"),
+        Column::text(ids::column::BYTES, "bytes"),
         Column::text("text", "instruction"),
-        Column::text("function", "function"),
+        Column::text(ids::column::FUNCTION, "function"),
         Column::text("file", "file"),
         Column::figure("line", "line", Unit::COUNT),
         Column::text("inlined", "inlined"),

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use strobe_model::measurement::ids;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use strobe_model::measurement::{Content, Measurement};
@@ -250,8 +251,8 @@ impl Args {
         };
         if let Some(line) = line {
             // Before others, as that of watched variables alone: formats take the first one.
-            measured.sections.retain(|section| section.id != "timeline");
-            measured.push("timeline", "time line", Content::Timeline(Box::new(line)));
+            measured.sections.retain(|section| section.id != ids::section::TIMELINE);
+            measured.push(ids::section::TIMELINE, "time line", Content::Timeline(Box::new(line)));
             measured.sections.rotate_right(1);
         }
         Ok(measured)

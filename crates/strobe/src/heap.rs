@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use strobe_model::measurement::ids;
 
 use strobe_memory::size::{Layers, heap_by_layer};
 use strobe_model::measurement::{Balance, Measurement};
@@ -249,8 +250,8 @@ fn of_kit(
 
 /// Leaves of a measurement what is about heaps.
 fn of_heaps(measurement: &mut Measurement) {
-    measurement.sections.retain(|section| section.id.starts_with("heap"));
-    measurement.totals.retain(|total| total.id.starts_with("heap"));
+    measurement.sections.retain(|section| section.id.starts_with(ids::prefix::HEAP_ANY));
+    measurement.totals.retain(|total| total.id.starts_with(ids::prefix::HEAP_ANY));
     let is_about = |balance: &Balance| balance.parts().what.starts_with("heap");
     measurement.balances.retain(is_about);
     // These are about cycles.

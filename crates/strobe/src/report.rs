@@ -5,6 +5,7 @@ pub mod detect;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{Content, Measurement};
 use strobe_source::archive as source;
@@ -246,6 +247,6 @@ pub fn of_events(
     let opened = events::open(path, others.0, others.1)?;
     let names: &dyn source::Names = firmware.map_or(&source::NoNames, |firmware| firmware);
     let (mut measurement, line) = opened.measurement(names);
-    measurement.push("timeline", "time line", Content::Timeline(Box::new(line)));
+    measurement.push(ids::section::TIMELINE, "time line", Content::Timeline(Box::new(line)));
     Ok(measurement)
 }

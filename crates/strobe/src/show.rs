@@ -2,6 +2,7 @@
 
 use strobe_analyse::attribution::{self, restricted};
 use strobe_model::measurement::Measurement;
+use strobe_model::measurement::ids;
 use strobe_report::text::{Selection, Tree};
 
 use crate::exit;
@@ -67,7 +68,9 @@ pub fn annotatable(measurement: &Measurement, functions: &[String]) -> anyhow::R
     }
     let all = with_parts(measurement);
     let listed = |name: &String| {
-        let column = |m: &&Measurement| m.table("disassembly")?.column("function").cloned();
+        let column = |m: &&Measurement| {
+            m.table(ids::section::DISASSEMBLY)?.column(ids::column::FUNCTION).cloned()
+        };
         let columns = all.iter().filter_map(column);
         columns.flat_map(|column| column.cells).any(|cell| cell.text() == Some(name.as_str()))
     };
@@ -75,7 +78,7 @@ pub fn annotatable(measurement: &Measurement, functions: &[String]) -> anyhow::R
         let mut profiles = all.iter().flat_map(|m| m.profiles());
         listed(name) || profiles.any(|profile| profile.functions.name.contains(name))
     };
-    if !all.iter().any(|m| m.table("disassembly").is_some()) {
+    if !all.iter().any(|m| m.table(ids::section::DISASSEMBLY).is_some()) {
         return Err(exit::usage(
             "--annotate: the measurement has no disassembly with it; `strobe run --attach \
              disassembly` puts it there",

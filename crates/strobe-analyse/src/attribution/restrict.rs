@@ -1,5 +1,6 @@
 //! A measurement of some labels only: as if the window had been open just while they ran.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Balance, Content, Kind, Loss, Measure, Measurement, Number, ON_A_CHIP, Parts, Profile,
     Quantity, Table, Trust, Unit,
@@ -31,7 +32,7 @@ pub fn restricted(measurement: &Measurement, name: &str) -> Option<Measurement> 
         match &mut section.content {
             // That shows everybody by name.
             Content::Profile(_) | Content::Timeline(_) => {}
-            Content::Table(table) if section.id == "causes" => causes(&profile, table),
+            Content::Table(table) if section.id == ids::section::CAUSES => causes(&profile, table),
             _ => section.title = format!("whole run: {}", section.title),
         }
     }
@@ -43,7 +44,7 @@ pub fn restricted(measurement: &Measurement, name: &str) -> Option<Measurement> 
 fn causes(profile: &Profile, table: &mut Table) {
     let Some(measure) = profile.measures.first() else { return };
     let Some(flat) = rows(profile, &measure.id, &By::Function) else { return };
-    let Some(named) = table.column("measure") else { return };
+    let Some(named) = table.column(ids::column::MEASURE) else { return };
     let names: Vec<Option<String>> =
         named.cells.iter().map(|cell| cell.text().map(str::to_owned)).collect();
     let of = |name: &Option<String>| {
@@ -71,7 +72,8 @@ fn totals(profile: &Profile, part: &mut Measurement) {
     let Some(flat) = rows(profile, &measure.id, &By::Function) else { return };
     let (all, busy, idle) = (flat.total.all, flat.total.busy(), flat.total.idle);
     let figure = |amount: Amount| quantity(amount, &measure.unit);
-    let executions = profile.measures.iter().position(|measure| measure.id == "executions");
+    let executions =
+        profile.measures.iter().position(|measure| measure.id == ids::measure::EXECUTIONS);
     let executed = executions.and_then(|i| flat.total.others.get(i).copied().flatten());
     let band = bands::band(part);
     let on_a_chip = || {

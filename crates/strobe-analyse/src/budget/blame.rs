@@ -1,6 +1,7 @@
 //! Which functions are behind a figure: the largest, and those that changed since a baseline.
 
 use std::collections::BTreeMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{Cell, Content, Measurement, Profile, Table};
 
@@ -45,8 +46,9 @@ pub fn contributors(measurement: &Measurement, selector: &Selector) -> Vec<Share
             all(profile, &measure.id).into_iter().filter(|share| share.name == *name).collect()
         }
         // `filter with callees`, `filter alone`: the calls of a function.
-        Selector::Spread { section, name, .. } if section == "calls" => {
-            let name = name.strip_suffix(" with callees").unwrap_or(name);
+        Selector::Spread { section, name, .. } if section == ids::section::CALLS => {
+            let name =
+                name.strip_suffix(ids::suffix::WITH_CALLEES).map_or(name.as_str(), str::trim_end);
             below(profile, &measure.id, name)
         }
         Selector::Cell { section, row, .. } | Selector::Any { section, row, .. } => {
@@ -69,11 +71,11 @@ enum Group<'a> {
 impl<'a> Group<'a> {
     fn of(section: &str, row: &'a str) -> Option<Self> {
         Some(match section {
-            "files" => Group::File(row),
-            "directories" => Group::Directory(row),
-            "layers" => Group::Label("layer", row),
-            "crates" => Group::Label("crate", row),
-            "archives" => Group::Label("archive", row),
+            ids::section::FILES => Group::File(row),
+            ids::section::DIRECTORIES => Group::Directory(row),
+            ids::section::LAYERS => Group::Label("layer", row),
+            ids::section::CRATES => Group::Label("crate", row),
+            ids::section::ARCHIVES => Group::Label("archive", row),
             _ => return None,
         })
     }
@@ -126,14 +128,14 @@ enum Heap<'a> {
 impl<'a> Heap<'a> {
     fn of(selector: &'a Selector) -> Option<Self> {
         Some(match selector {
-            Selector::Below { section, measure, name } if section == "heap-profile" => {
+            Selector::Below { section, measure, name } if section == ids::section::HEAP_PROFILE => {
                 Heap::Below(name, measure)
             }
-            Selector::Spread { section, name, .. } if section == "heap-in-calls" => {
+            Selector::Spread { section, name, .. } if section == ids::section::HEAP_IN_CALLS => {
                 let (function, what) = name.rsplit_once(' ')?;
                 Heap::Below(function, measure(what))
             }
-            Selector::Spread { section, name, .. } if section == "heap-in-windows" => {
+            Selector::Spread { section, name, .. } if section == ids::section::HEAP_IN_WINDOWS => {
                 match name.rsplit_once(' ')?.1 {
                     "blocks" => Heap::Windows("blocks"),
                     "left" => Heap::Windows("left"),
@@ -141,7 +143,7 @@ impl<'a> Heap<'a> {
                     _ => Heap::Windows("bytes"),
                 }
             }
-            Selector::Total(id) => match id.strip_prefix("heap-")? {
+            Selector::Total(id) => match id.strip_prefix(ids::prefix::HEAP)? {
                 "peak" => Heap::All("peak-bytes"),
                 "live" => Heap::All("live-bytes"),
                 "leaks" => Heap::Leaks,
@@ -155,18 +157,19 @@ impl<'a> Heap<'a> {
     }
 
     fn contributors(&self, measurement: &Measurement) -> Vec<Share> {
-        let profile = match measurement.section("heap-profile").map(|section| &section.content) {
-            Some(Content::Profile(profile)) => Some(&**profile),
-            _ => None,
-        };
+        let profile =
+            match measurement.section(ids::section::HEAP_PROFILE).map(|section| &section.content) {
+                Some(Content::Profile(profile)) => Some(&**profile),
+                _ => None,
+            };
         let shares = match (self, profile) {
             (Heap::Below(name, measure), Some(profile)) => Some(below(profile, measure, name)),
             (Heap::All(measure), Some(profile)) => Some(all(profile, measure)),
-            (Heap::Windows(column), _) => {
-                measurement.table("heap-window-sites").map(|table| by_function(table, column))
-            }
+            (Heap::Windows(column), _) => measurement
+                .table(ids::section::HEAP_WINDOW_SITES)
+                .map(|table| by_function(table, column)),
             (Heap::Leaks, _) => {
-                measurement.table("heap-leaks").map(|table| by_function(table, "live"))
+                measurement.table(ids::section::HEAP_LEAKS).map(|table| by_function(table, "live"))
             }
             _ => None,
         };
@@ -185,7 +188,8 @@ fn measure(what: &str) -> &'static str {
 
 /// Rows of a table by their functions.
 fn by_function(table: &Table, column: &str) -> Vec<Share> {
-    let (Some(names), Some(values)) = (table.column("function"), table.column(column)) else {
+    let (Some(names), Some(values)) = (table.column(ids::column::FUNCTION), table.column(column))
+    else {
         return Vec::new();
     };
     let mut sums: BTreeMap<String, i64> = BTreeMap::new();
@@ -202,10 +206,12 @@ fn by_function(table: &Table, column: &str) -> Vec<Share> {
 fn owner(selector: &Selector) -> Option<&str> {
     match selector {
         Selector::LostInterrupts(name) => Some(name),
-        Selector::Cell { section, row, .. } if section == "interrupts" || section == "threads" => {
+        Selector::Cell { section, row, .. }
+            if section == ids::section::INTERRUPTS || section == ids::section::THREADS =>
+        {
             Some(row)
         }
-        Selector::Spread { section, name, .. } if section == "durations" => {
+        Selector::Spread { section, name, .. } if section == ids::section::DURATIONS => {
             Some(name.split_once(' ').map_or(name, |(_, name)| name))
         }
         _ => None,
@@ -231,8 +237,9 @@ pub fn adds_up(selector: &Selector) -> bool {
 /// The function that ran until the worst case ended: it, or what called it, held the other one
 /// back. What takes long elsewhere has nothing to do with it.
 fn worst(measurement: &Measurement, (before, behind, name): (&str, &str, &str)) -> Vec<Share> {
-    let table = measurement.table("worst-cases");
-    let columns = table.and_then(|table| table.column("what").zip(table.column("cycles")));
+    let table = measurement.table(ids::section::WORST_CASES);
+    let columns = table
+        .and_then(|table| table.column(ids::column::WHAT).zip(table.column(ids::column::CYCLES)));
     let Some((whats, cycles)) = columns else { return Vec::new() };
     let rows = whats.cells.iter().zip(&cycles.cells);
     let mut found = rows.filter_map(|(text, cycles)| {

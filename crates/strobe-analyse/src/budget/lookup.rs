@@ -1,5 +1,6 @@
 //! Looking a budget's figure up: in tables, distributions, profiles, totals.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Content, Distribution, Kind, Measurement, Number, Profile, Quantity, Section, Spread,
     Table, Trust, Unit,
@@ -62,13 +63,15 @@ pub(super) fn section<'a>(measurement: &'a Measurement, id: &str) -> Result<&'a 
 /// What it means that a measurement lacks a section.
 fn absent(id: &str) -> Option<&'static str> {
     Some(match id {
-        "windows" => "no window was measured: nothing went from its beginning to its end",
-        "kit-durations" => {
+        ids::section::WINDOWS => {
+            "no window was measured: nothing went from its beginning to its end"
+        }
+        ids::section::KIT_DURATIONS => {
             "no region of the kit was reported; they are in recordings, which `of` names"
         }
-        "pins" => "no pulse of a pin was measured",
-        "latencies" | "interrupts" => "no interrupt was taken",
-        "regions" | "archives" => {
+        ids::section::PINS => "no pulse of a pin was measured",
+        ids::section::LATENCIES | ids::section::INTERRUPTS => "no interrupt was taken",
+        ids::section::REGIONS | ids::section::ARCHIVES => {
             "memories and archives are known from the linker's map alone: `size = [\"--map\", \
              FILE]`"
         }

@@ -1,5 +1,6 @@
 //! Which figure of a measurement a budget is about.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Cell, Content, Measurement, Number, Quantity, Spread, Table};
 
 use super::lookup::{
@@ -252,8 +253,8 @@ impl Selector {
                 rate(&statistic(found, times), hertz)
             }
             Selector::LostInterrupts(name) => {
-                let lost = cell(measurement, "interrupts", name, "lost")?;
-                let taken = cell(measurement, "interrupts", name, "count")?;
+                let lost = cell(measurement, ids::section::INTERRUPTS, name, ids::column::LOST)?;
+                let taken = cell(measurement, ids::section::INTERRUPTS, name, ids::column::COUNT)?;
                 lost_share(&lost, &taken)
             }
             Selector::Loss => share(
@@ -261,9 +262,11 @@ impl Selector {
                 measurement.coverage.whole.as_ref(),
                 "what the recording lacks",
             ),
-            Selector::Idle => {
-                share(measurement.total("idle"), measurement.total("cycles"), "idle time")
-            }
+            Selector::Idle => share(
+                measurement.total(ids::total::IDLE),
+                measurement.total(ids::total::CYCLES),
+                "idle time",
+            ),
         };
         let slowest = slowest(measurement, &quantity);
         let hertz =

@@ -1,5 +1,6 @@
 //! Distributions that both measurements have: how many values, their mean and their largest.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Distribution, Finding, Measurement, Number, Severity, Spread, Table,
     Trust, Unit,
@@ -50,7 +51,7 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
         }
         longer.sort_by(|x, y| y.0.total_cmp(&x.0));
         // How long a thread or handler ran is what its functions took.
-        if !longer.is_empty() && section.id != "durations" {
+        if !longer.is_empty() && section.id != ids::section::DURATIONS {
             let all = words::some(longer.iter().map(|(_, words)| words.as_str()), NAMED);
             differing.push(format!("{}: longest of {all}", section.id));
         }

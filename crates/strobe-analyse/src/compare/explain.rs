@@ -1,6 +1,7 @@
 //! Why a function differs, from the data: more calls, more instructions for each, more of a cause,
 //! another place in the flash, inlining, another name. Parts add up to the whole difference.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Cell, Column, Content, Measure, Measurement, Part, Table};
 
 use super::found::{Found, Row};
@@ -136,7 +137,7 @@ pub(super) fn push(
         .collect();
     let figure = |id: &str, title: &str| Column::figure(id, title, measure.unit.clone());
     let mut columns =
-        vec![Column::text("function", "function"), figure("difference", "difference")];
+        vec![Column::text(ids::column::FUNCTION, "function"), figure("difference", "difference")];
     // The note at the end has which there is no room for: those with least in their rows.
     let size = |of: &dyn Fn(&Division) -> i64| -> u64 {
         divisions.iter().fold(0, |sum, (_, each)| sum.saturating_add(of(each).unsigned_abs()))

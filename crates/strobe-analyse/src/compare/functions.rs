@@ -4,6 +4,7 @@
 mod table;
 
 use std::collections::BTreeMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{Content, Kind, Measure, Measurement};
 
@@ -56,7 +57,7 @@ pub(super) fn push(
             }
             let found = find(&sides, measure, &section.id, repeated);
             let table = Content::Table(table::table(&sides, &found, measure));
-            let id = format!("{}-functions", section.id);
+            let id = format!("{}{}", section.id, ids::suffix::FUNCTIONS);
             let added = compared.push(&id, format!("functions: {}", measure.title), table);
             added.notes.push(METHOD.to_owned());
             added.notes.extend(certain::method(&found));

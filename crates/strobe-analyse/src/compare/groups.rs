@@ -2,6 +2,7 @@
 //! where it was inlined. Clones that a compiler makes of a function are that function.
 
 use std::collections::{BTreeMap, BTreeSet};
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{Cell, Kind, Measure, Measurement, Profile, Samples};
 
@@ -88,8 +89,8 @@ impl<'m> Side<'m> {
             groups: Vec::new(),
             of: BTreeMap::new(),
             has_inclusive: profile.chains.of(&measure.id).is_some(),
-            has_calls: profile.chains.of("calls").is_some(),
-            has_executions: profile.leaves.of("executions").is_some(),
+            has_calls: profile.chains.of(ids::measure::CALLS).is_some(),
+            has_executions: profile.leaves.of(ids::measure::EXECUTIONS).is_some(),
             idle: Sum::default(),
             all: 0,
             whole: Sum::default(),
@@ -167,7 +168,7 @@ impl<'m> Side<'m> {
             }
         }
         let idle: Vec<&str> = parts.iter().filter(|part| part.1).map(|part| part.0).collect();
-        let calls = profile.chains.of("calls");
+        let calls = profile.chains.of(ids::measure::CALLS);
         for (sample, at) in profile.chains.at.iter().enumerate() {
             let chain = chain(profile, *at);
             let innermost = self.at(chain.first().copied()).or_else(|| self.nowhere());
@@ -267,7 +268,7 @@ impl<'m> Side<'m> {
     }
 
     fn read_code(&mut self, measurement: &Measurement, measure: &Measure) {
-        let Some(table) = measurement.table("disassembly") else { return };
+        let Some(table) = measurement.table(ids::section::DISASSEMBLY) else { return };
         let columns = ["address", "text"].map(|id| table.column(id));
         let [Some(addresses), Some(texts)] = columns else { return };
         let mut starts: BTreeMap<u64, usize> = BTreeMap::new();

@@ -1,5 +1,6 @@
 //! Figures of memory: what an image takes, and what a run needs of memory for the verdict.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Measurement, Quantity, Total, Unit};
 
 use super::words;
@@ -9,8 +10,10 @@ pub(super) const OF_IMAGE: [(&str, &str, &str); 2] =
     [("flash", "image-flash", "flash of the image"), ("RAM", "image-ram", "RAM of the image")];
 
 /// Figures of memory for the verdict, the gravest first.
-const OF_MEMORY: [&str; 6] =
-    ["heap-leaks", "heap-failed", "deepest-stack", "heap-peak", "heap-live", "heap-blocks"];
+const OF_MEMORY: [&str; 6] = {
+    use ids::total::*;
+    [HEAP_LEAKS, HEAP_FAILED, DEEPEST_STACK, HEAP_PEAK, HEAP_LIVE, HEAP_BLOCKS]
+};
 
 /// What a run needs of memory, which its functions do not show: totals of both that differ for
 /// certain; of an image what changed by that factor.

@@ -2,6 +2,7 @@
 //! much every figure varies.
 
 use std::collections::BTreeMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Cell, Column, Content, Ended, Finding, Measurement, NamedPart, Number, Severity, Table, Unit,
@@ -38,7 +39,7 @@ pub fn compare_sets(a: &[Measurement], b: &[Measurement]) -> Option<Measurement>
         .notes
         .push("the run shown of each side is the one in the middle by its first total".to_owned());
     // Behind the verdict and the functions.
-    let at = compared.sections.iter().position(|s| s.id.starts_with("totals-"));
+    let at = compared.sections.iter().position(|s| s.id.starts_with(ids::prefix::TOTALS));
     if let Some(at) = at {
         compared.sections[at..].rotate_right(1);
     }

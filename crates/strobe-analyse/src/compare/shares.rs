@@ -2,6 +2,7 @@
 //! figures of one unit, but each function's share of them is. This is how a simulated run is held
 //! against the board.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Kind, Measure, Measurement, Number, Profile, Table, Trust, Unit,
 };
@@ -60,7 +61,9 @@ pub(super) fn push(
 
 /// The profile of functions and what it counts.
 fn first(of: &Measurement) -> Option<(&Profile, &Measure)> {
-    let Content::Profile(profile) = &of.section("profile")?.content else { return None };
+    let Content::Profile(profile) = &of.section(ids::section::PROFILE)?.content else {
+        return None;
+    };
     Some((profile, profile.measures.first()?))
 }
 
@@ -122,7 +125,7 @@ fn by_chance(row: &Row, sides: &[Side; 2], sampled: usize) -> f64 {
 fn table(sides: &[Side; 2], rows: &[Row]) -> Table {
     let figure = |id: &str, title: &str| Column::figure(id, title, Unit::PERCENT);
     let mut table = Table::new(vec![
-        Column::text("function", "function"),
+        Column::text(ids::column::FUNCTION, "function"),
         figure("share-a", "share a"),
         figure("share-b", "share b"),
         figure("difference", "difference"),

@@ -1,6 +1,7 @@
 //! Tables that both measurements have: rows matched by their name, columns by theirs.
 
 use std::collections::BTreeMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Cell, CellKind, Column, Content, Finding, Measurement, Section, Severity, Table,
@@ -12,7 +13,7 @@ use super::models::is_one_model;
 use crate::naming::placeless;
 
 /// Sections that are read for what they say of code, and compared by function.
-const OF_CODE: [&str; 2] = ["disassembly", "source"];
+const OF_CODE: [&str; 2] = [ids::section::DISASSEMBLY, ids::section::SOURCE];
 
 /// Columns of moments that are not marked as such.
 const MOMENTS: [&str; 2] = ["at", "cycle"];
@@ -191,7 +192,7 @@ fn table(a: &Table, b: &Table, one_model: bool) -> Option<(Table, Option<String>
         let title = format!("{} diff.", column.title);
         columns.push(part("difference", title, worth(MOST_COLUMNS)));
     }
-    columns.push(Column::text("side", "only in").worth(2 * MOST_COLUMNS));
+    columns.push(Column::text(ids::column::SIDE, "only in").worth(2 * MOST_COLUMNS));
     let mut table = Table::new(columns);
     let new = of_b.names.iter().filter(|name| !of_a.places.contains_key(*name));
     let is_footer = |name: &str| {

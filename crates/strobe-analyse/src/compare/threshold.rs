@@ -1,5 +1,6 @@
 //! Limits of a comparison: by how much the whole, or a function, may grow.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Cell, Content, Finding, Measurement, Number, Severity, Table};
 
 use super::words::real;
@@ -46,7 +47,8 @@ pub enum Outcome {
 
 /// Looks at a comparison whether a limit holds.
 pub fn outcome(compared: &Measurement, limit: &Limit) -> Outcome {
-    let tables = compared.sections.iter().filter(|section| section.id.ends_with("-functions"));
+    let tables =
+        compared.sections.iter().filter(|section| section.id.ends_with(ids::suffix::FUNCTIONS));
     let table = tables.filter_map(|section| match &section.content {
         Content::Table(table) => Some(table),
         _ => None,
@@ -143,7 +145,7 @@ fn of_whole(compared: &Measurement, table: &Table) -> Result<Growth, String> {
     let all = [a?, b?];
     let busy = [0, 1].map(|side| all[side] - idle[side]);
     let what = "all functions".to_owned();
-    let is_sampled = table.column("share-difference").is_some();
+    let is_sampled = table.column(ids::column::SHARE_DIFFERENCE).is_some();
     if idle == [0.0, 0.0] && (is_sampled || found(compared, "same-length").is_some()) {
         return Err("all functions together: nothing is idle, and both sides have all of the \
                     time that was measured, so that none can have more; give a limit for a \
@@ -158,7 +160,8 @@ fn of_whole(compared: &Measurement, table: &Table) -> Result<Growth, String> {
         return Ok(Growth { what, sides, unit: OF_SAMPLES, least, is_known: true });
     }
     let in_footer = |name: &str| {
-        let at = table.columns.iter().position(|column| column.id == "self-difference")?;
+        let at =
+            table.columns.iter().position(|column| column.id == ids::column::SELF_DIFFERENCE)?;
         let row = table.footer.iter().find(|row| row.first().and_then(Cell::text) == Some(name));
         row?.get(at)
     };

@@ -1,6 +1,7 @@
 //! Headline figures that both sides have, side by side: of the whole, and of each window on
 //! average.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Measurement, ON_A_CHIP, Quantity, Table, Unit,
 };
@@ -76,7 +77,7 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
         let mut table = side_by_side(unit);
         of_unit().for_each(|pair| table.row(row(pair.names(), &pair.a, &pair.b, one_model)));
         let (id, title) = (kebab(unit), format!("totals: {unit}"));
-        compared.push(&format!("totals-{id}"), title, Content::Table(table));
+        compared.push(&format!("{}{id}", ids::prefix::TOTALS), title, Content::Table(table));
         // What does not add up over windows has no share of each.
         let adds_up = ![Unit::RATIO, Unit::PERCENT, Unit::HERTZ].contains(unit);
         if adds_up && windows.iter().any(|n| *n > 1) {
@@ -108,7 +109,7 @@ pub(super) fn side_by_side(unit: &Unit) -> Table {
         figure("a", "a"),
         figure("b", "b"),
         figure("difference", "difference"),
-        Column::figure("ratio", "b / a", Unit::RATIO),
+        Column::figure(ids::column::RATIO, "b / a", Unit::RATIO),
     ])
 }
 

@@ -1,6 +1,7 @@
 //! The verdict: what changed, how much, whether that is certain, and in one statement what makes
 //! the two hard to compare.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Column, Content, Finding, Measurement, Severity, Table, Unit};
 
 use super::certain::Certain;
@@ -44,7 +45,7 @@ pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]
     if let Some(beside) = beside {
         table.row(["not alike".into(), beside.into()]);
     }
-    compared.push("verdict", "verdict", Content::Table(table));
+    compared.push(ids::section::VERDICT, "verdict", Content::Table(table));
     let last = compared.sections.len() - 1;
     compared.sections[..=last].rotate_right(1);
 }
@@ -52,7 +53,8 @@ pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]
 /// Where no functions are compared: why, and what else changed.
 fn without(compared: &Measurement, others: &[String]) -> String {
     let is_cut = compared.findings.iter().any(|finding| finding.code == "shortened-side");
-    let are_totals = compared.sections.iter().all(|section| section.id.starts_with("totals-"));
+    let are_totals =
+        compared.sections.iter().all(|section| section.id.starts_with(ids::prefix::TOTALS));
     let text = match (is_cut, are_totals) {
         (true, _) => "functions cannot be compared, for results were cut off",
         (false, true) => "nothing can be compared but totals: the two have no more in common",
@@ -201,8 +203,8 @@ fn much(found: &Found, compared: &Measurement) -> String {
     if let Some((name, n)) = parts.next() {
         text = format!("{text}, {name} {}", signed(n));
     }
-    let time = compared.table("totals-nanoseconds").and_then(|table| {
-        let ratio = table.column("ratio")?.cells.first()?.number()?.as_f64();
+    let time = compared.table(ids::section::TOTALS_NANOSECONDS).and_then(|table| {
+        let ratio = table.column(ids::column::RATIO)?.cells.first()?.number()?.as_f64();
         (ratio != 1.0 && !is_same_time).then(|| format!("; {} times the time", real(ratio)))
     });
     text + &time.unwrap_or_default()
@@ -214,14 +216,18 @@ fn signed(n: i64) -> String {
 
 /// The first total that differs.
 fn totals(compared: &Measurement) -> String {
-    let tables = compared.sections.iter().filter(|section| section.id.starts_with("totals-"));
+    let tables =
+        compared.sections.iter().filter(|section| section.id.starts_with(ids::prefix::TOTALS));
     for section in tables {
         let Content::Table(table) = &section.content else { continue };
         let column = |id: &str| table.column(id).map(|column| column.cells.as_slice());
         let (Some(titles), Some(a), Some(b)) = (column("title"), column("a"), column("b")) else {
             continue;
         };
-        let unit = table.column("a").and_then(|column| column.unit.clone()).unwrap_or(Unit::COUNT);
+        let unit = table
+            .column(ids::column::A)
+            .and_then(|column| column.unit.clone())
+            .unwrap_or(Unit::COUNT);
         for ((title, a), b) in titles.iter().zip(a).zip(b) {
             let numbers = a.number().zip(b.number()).filter(|(a, b)| a != b);
             if let (Some(title), Some((a, b))) = (title.text(), numbers) {

@@ -2,6 +2,7 @@
 
 mod listing;
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Column, Content, Distributions, Finding, Measurement, Quantity, Severity, Table, Unit,
 };
@@ -57,7 +58,7 @@ pub fn measurement(report: &BusReport, listing: Listing) -> Measurement {
     let legend: Vec<&str> = [OWN_TIME].into_iter().chain(legend.as_deref()).collect();
     push("bytes", "words in order", listing::table(report), &legend);
     if listing == Listing::EachWord {
-        push("words", "each word", words(report), &[OWN_TIME]);
+        push(ids::section::WORDS, "each word", words(report), &[OWN_TIME]);
     }
     gaps(&mut measurement, report);
     measurement
@@ -261,7 +262,7 @@ fn transfers(report: &BusReport) -> Table {
         moment("end", "to"),
         count("first", "first word").worth(0),
         count("words", "words"),
-        Column::text("address", "address"),
+        Column::text(ids::column::ADDRESS, "address"),
         Column::text("direction", "direction"),
         Column::text("whole", "whole").worth(0),
     ]);
@@ -287,7 +288,7 @@ fn words(report: &BusReport) -> Table {
         Column::text("line", "line"),
         count("word", "word"),
         count("value", "value"),
-        Column::text("kind", "kind"),
+        Column::text(ids::column::KIND, "kind"),
         Column::text("acknowledged", "acknowledged"),
         Column::text("faulty", "faulty"),
     ]);

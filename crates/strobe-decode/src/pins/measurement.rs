@@ -1,6 +1,7 @@
 //! Pins as a measurement: widths, periods, duty and times between edges as distributions, edges as
 //! tables.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Distribution, Distributions, Measurement, Quantity, Table, Unit,
 };
@@ -35,7 +36,7 @@ pub fn measurement(report: &PinsReport) -> Measurement {
         distributions.extend(distribution(times, &name(interval), Unit::PICOSECONDS, capture));
     }
     if !report.pins.is_empty() {
-        let section = measurement.push("edges", "pins", Content::Table(table(report)));
+        let section = measurement.push(ids::section::EDGES, "pins", Content::Table(table(report)));
         section.notes.push(JITTER.to_owned());
         if capture.simulated.is_none() {
             section.notes.push(SAMPLED.to_owned());
@@ -43,7 +44,7 @@ pub fn measurement(report: &PinsReport) -> Measurement {
     }
     if !distributions.is_empty() {
         let content = Content::Distributions(Distributions { distributions });
-        measurement.push("pins", "pins: widths, periods, times", content);
+        measurement.push(ids::section::PINS, "pins: widths, periods, times", content);
     }
     if !report.intervals.is_empty() {
         let table = Content::Table(intervals(&report.intervals));

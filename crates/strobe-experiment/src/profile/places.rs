@@ -4,6 +4,7 @@
 //! Lines are `place COUNT FUNCTION at FILE:LINE`, where the function begins, and `note FILE:LINE
 //! TEXT`. A note belongs to the last function of its file that begins at or above it.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Column, Content, Kind, Section, Table, Unit};
 
 use super::{Error, by_function};
@@ -88,7 +89,7 @@ impl Places {
         let sum = self.all.iter().fold(0u64, |sum, place| sum.saturating_add(place.count));
         let mut table = Table::new(vec![
             Column::figure("calls", "calls", Unit::COUNT).of(sum),
-            Column::text("function", "function"),
+            Column::text(ids::column::FUNCTION, "function"),
             Column::text("line", "line"),
             Column::text("note", "the compiler's note"),
         ]);

@@ -5,6 +5,7 @@
 //! the graph has them.
 
 use std::collections::BTreeMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{Column, Content, Kind, Section, Table, Unit};
 
@@ -146,7 +147,7 @@ impl Report {
         let mut table = Table::new(vec![
             Column::figure("own", "samples", Unit::SAMPLES).of(self.samples),
             Column::figure("whole", "with callees", Unit::SAMPLES).of(self.samples),
-            Column::text("function", "function"),
+            Column::text(ids::column::FUNCTION, "function"),
         ]);
         for (name, own) in rows {
             table.row([own.into(), inclusive(name, own).into(), name.into()]);

@@ -2,6 +2,7 @@
 //! [`size`](super) has for code.
 
 use std::collections::BTreeMap;
+use strobe_model::measurement::ids;
 
 use strobe_analyse::attribution::{By, Spot, rows};
 use strobe_model::measurement::{
@@ -11,8 +12,8 @@ use strobe_model::measurement::{
 use super::layers::{Layers, Origin};
 
 /// The profile, and the table that the new one comes behind.
-const PROFILE: &str = "heap-profile";
-const THREADS: &str = "heap-threads";
+const PROFILE: &str = ids::section::HEAP_PROFILE;
+const THREADS: &str = ids::section::HEAP_THREADS;
 
 /// The figures: the profile's measure, and the column.
 const FIGURES: [(&str, &str, &str); 4] = [
@@ -34,7 +35,11 @@ pub fn heap_by_layer(measurement: &mut Measurement, layers: &Layers) {
             }
         });
     let Some(table) = profile.and_then(|profile| table(profile, layers)) else { return };
-    measurement.push("heap-layers", "heap by layer of who allocates", Content::Table(table));
+    measurement.push(
+        ids::section::HEAP_LAYERS,
+        "heap by layer of who allocates",
+        Content::Table(table),
+    );
     let behind = measurement.sections.iter().position(|section| section.id == THREADS);
     if let Some(at) = behind
         && let Some(section) = measurement.sections.pop()

@@ -2,6 +2,7 @@
 //! archive, and the profile by symbol.
 
 use std::collections::BTreeMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Balance, Cell, Column, Content, Coverage, Ended, Fact, Finding, Instrument, Loss, Measurement,
@@ -51,7 +52,7 @@ impl<'a> Image<'a> {
         by_section(&mut measurement, firmware, items, all);
         groups(&mut measurement, firmware, settings, items, all);
         let content = Content::Profile(Box::new(profile::profile(firmware, items)));
-        measurement.push("profile", "by symbol", content);
+        measurement.push(ids::section::PROFILE, "by symbol", content);
         things::inlined(&mut measurement, firmware, items);
         things::constants(&mut measurement, self.graph.as_ref(), items, all);
         things::repeated(&mut measurement, firmware, items);
@@ -208,7 +209,7 @@ fn by_region(
     }
     let mut table = Table::new(vec![
         Column::text("region", "memory"),
-        Column::text("kind", "kind"),
+        Column::text(ids::column::KIND, "kind"),
         bytes("size", "size"),
         bytes("used", "used"),
         bytes("free", "free"),
@@ -236,7 +237,7 @@ fn by_region(
             overfull.push(format!("{} has {size} bytes and {used} are placed there", region.name));
         }
     }
-    measurement.push("regions", "memories of the chip", Content::Table(table));
+    measurement.push(ids::section::REGIONS, "memories of the chip", Content::Table(table));
     for text in overfull {
         measurement.findings.push(Finding::new(Severity::Fault, "overfull", text));
     }
@@ -260,7 +261,7 @@ fn used(range: std::ops::Range<u64>, kind: Kind, firmware: &Firmware, items: &[I
 fn by_section(measurement: &mut Measurement, firmware: &Firmware, items: &[Item], all: Bytes) {
     let mut table = Table::new(vec![
         Column::text("section", "section"),
-        Column::address("address", "address"),
+        Column::address(ids::column::ADDRESS, "address"),
         bytes("size", "size"),
         bytes("flash", "flash").of(all.flash),
         bytes("ram", "RAM").of(all.ram),

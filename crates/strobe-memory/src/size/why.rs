@@ -1,6 +1,7 @@
 //! `--why`: the shortest ways from an entry point to a symbol, and what would go with each
 //! reference on them.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Finding, Measurement, Quantity, Severity, Table, Unit,
 };
@@ -136,7 +137,7 @@ impl<'a, 'b> Answer<'a, 'b> {
             Column::figure("own", "flash", Unit::BYTES),
             Column::text("how", "by"),
             Column::text("name", "symbol"),
-            Column::text("place", "place"),
+            Column::text(ids::column::PLACE, "place"),
         ]);
         if let Some(root) = references.roots.iter().find(|root| root.node == self.node) {
             self.begin(&mut table, 1, self.node, &root.name);
@@ -177,7 +178,7 @@ impl<'a, 'b> Answer<'a, 'b> {
             Column::figure("goes", "goes with it", Unit::BYTES),
             Column::text("name", "symbol"),
             Column::text("how", "how"),
-            Column::text("place", "place"),
+            Column::text(ids::column::PLACE, "place"),
             Column::text("reached", "from an entry point"),
         ]);
         for edge in self.graph.references.to(self.node).take(MOST_ROWS) {

@@ -1,5 +1,6 @@
 //! What a run measured, beside what machine code allows.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Finding, Measurement, Severity, Table, Trust, Unit,
 };
@@ -32,7 +33,8 @@ pub struct Measured {
 /// Puts the columns `measured` and `gap` into the table of stacks. A stack that only the run knows
 /// has a row of its own.
 pub fn join(measurement: &mut Measurement, measured: &[Measured]) {
-    let Some(section) = measurement.sections.iter_mut().find(|section| section.id == "stacks")
+    let Some(section) =
+        measurement.sections.iter_mut().find(|section| section.id == ids::section::STACKS)
     else {
         return;
     };
@@ -41,7 +43,7 @@ pub fn join(measurement: &mut Measurement, measured: &[Measured]) {
     let mut findings = sizes(table, &rows);
     let column = |id: &str| table.columns.iter().position(|column| column.id == id);
     let Some(worst) = column("worst") else { return };
-    let tops = table.columns.iter().find(|column| column.id == "top");
+    let tops = table.columns.iter().find(|column| column.id == ids::column::TOP);
     let tops: Vec<Option<u64>> =
         tops.map_or(Vec::new(), |column| column.cells.iter().map(address).collect());
     let mut found = Column::figure("measured", "measured", Unit::BYTES);
@@ -93,7 +95,7 @@ fn address(cell: &Cell) -> Option<u64> {
 
 /// What was measured of each stack in the table, which gets a row for each that only the run knows.
 fn by_row<'m>(table: &mut Table, measured: &'m [Measured]) -> Option<Vec<Option<&'m Measured>>> {
-    let entry = table.columns.iter().position(|column| column.id == "entry")?;
+    let entry = table.columns.iter().position(|column| column.id == ids::column::ENTRY)?;
     let mut rows: Vec<Option<&Measured>> = Vec::new();
     for row in 0..table.len() {
         let at = address(&table.columns[entry].cells[row]);
@@ -106,7 +108,11 @@ fn by_row<'m>(table: &mut Table, measured: &'m [Measured]) -> Option<Vec<Option<
     let others: Vec<&Measured> = measured.iter().filter(|m| !is_shown(m)).collect();
     for other in &others {
         for column in &mut table.columns {
-            let cell = if column.id == "stack" { other.name.as_str().into() } else { Cell::Empty };
+            let cell = if column.id == ids::column::STACK {
+                other.name.as_str().into()
+            } else {
+                Cell::Empty
+            };
             column.cells.push(cell);
         }
     }

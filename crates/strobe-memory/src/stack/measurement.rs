@@ -4,6 +4,7 @@
 mod stacks;
 mod unknown;
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Ended, Fact, Finding, Instrument, Measurement, Severity,
     Subject, Table, Trust, Unit, Window,
@@ -32,7 +33,7 @@ pub(super) fn measurement(analysis: &Analysis<'_>, name: &str) -> Measurement {
     frames(&mut measurement, analysis);
     arrays(&mut measurement, analysis);
     let content = Content::Profile(Box::new(profile::profile(analysis)));
-    measurement.push("profile", "the deepest chains", content);
+    measurement.push(ids::section::PROFILE, "the deepest chains", content);
     findings(&mut measurement, analysis);
     measurement
 }
@@ -86,10 +87,10 @@ fn chain(analysis: &Analysis<'_>, links: &[Link]) -> String {
 fn entry_points(measurement: &mut Measurement, analysis: &Analysis<'_>) {
     let mut table = Table::new(vec![
         bytes("worst", "worst"),
-        Column::text("kind", "kind"),
-        Column::text("entry", "entry"),
+        Column::text(ids::column::KIND, "kind"),
+        Column::text(ids::column::ENTRY, "entry"),
         Column::text("exceptions", "exceptions"),
-        Column::address("address", "address").worth(0),
+        Column::address(ids::column::ADDRESS, "address").worth(0),
         Column::text("chain", "deepest chain with the bytes of each"),
     ]);
     for entry in &analysis.entries {
@@ -128,7 +129,7 @@ fn recursion(measurement: &mut Measurement, analysis: &Analysis<'_>) {
         Column::text("functions", "functions"),
         Column::figure("count", "count", Unit::COUNT),
         Column::text("bound", "bound"),
-        Column::address("address", "first").worth(0),
+        Column::address(ids::column::ADDRESS, "first").worth(0),
     ]);
     for ring in analysis.worst.rings.iter().take(MOST_ROWS) {
         let names = ring.members.iter().take(MOST_NAMES).map(|at| analysis.name(*at));
@@ -163,8 +164,8 @@ fn frames(measurement: &mut Measurement, analysis: &Analysis<'_>) {
         bytes("own", "own"),
         bytes("worst", "with calls"),
         Column::figure("calls", "calls", Unit::COUNT),
-        Column::text("function", "function"),
-        Column::address("address", "address").worth(1),
+        Column::text(ids::column::FUNCTION, "function"),
+        Column::address(ids::column::ADDRESS, "address").worth(1),
         Column::text("line", "deepest at").worth(0),
     ]);
     let mut functions: Vec<_> = analysis.graph.functions.values().collect();
@@ -194,15 +195,15 @@ fn frames(measurement: &mut Measurement, analysis: &Analysis<'_>) {
 fn arrays(measurement: &mut Measurement, analysis: &Analysis<'_>) {
     let mut table = Table::new(vec![
         bytes("size", "size"),
-        Column::text("variable", "variable"),
-        Column::address("address", "address"),
+        Column::text(ids::column::VARIABLE, "variable"),
+        Column::address(ids::column::ADDRESS, "address"),
     ]);
     for (name, address, size) in sizes::arrays(analysis.firmware).into_iter().take(MOST_ROWS) {
         table.row([size.into(), name.into(), Address(address.into()).into()]);
     }
     if !table.is_empty() {
         let title = "variables that are stacks, by their names";
-        measurement.push("stack-variables", title, Content::Table(table));
+        measurement.push(ids::section::STACK_VARIABLES, title, Content::Table(table));
     }
 }
 

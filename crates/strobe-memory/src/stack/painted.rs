@@ -1,6 +1,7 @@
 //! How far stacks were used, by their paint in a copy of a board's memory.
 
 use std::collections::BTreeSet;
+use strobe_model::measurement::ids;
 
 use strobe_analyse::paint;
 use strobe_model::measurement::{
@@ -27,12 +28,12 @@ struct Place {
 /// that a copy holds, with how much of each its paint shows to be used. Returns how many there are.
 pub fn painted(measurement: &mut Measurement, copies: &[Copy]) -> usize {
     let mut table = Table::new(vec![
-        Column::text("stack", "stack"),
+        Column::text(ids::column::STACK, "stack"),
         Column::figure("size", "size", Unit::BYTES),
         Column::figure("used", "used", Unit::BYTES),
         Column::figure("margin", "margin", Unit::BYTES),
         Column::text("paint", "paint"),
-        Column::address("address", "address"),
+        Column::address(ids::column::ADDRESS, "address"),
     ]);
     let mut full = Vec::new();
     for place in places(measurement) {
@@ -110,9 +111,9 @@ fn places(measurement: &Measurement) -> Vec<Place> {
         let floor = main.and_then(|(top, size)| Some((top.checked_sub(size)?, top)));
         places.extend(floor.map(|(floor, top)| Place { name: "main".to_owned(), floor, top }));
     }
-    for row in 0..table("stack-variables").map_or(0, Table::len) {
+    for row in 0..table(ids::section::STACK_VARIABLES).map_or(0, Table::len) {
         let Some(variables) = table("stack-variables") else { break };
-        let names = variables.columns.iter().find(|column| column.id == "variable");
+        let names = variables.columns.iter().find(|column| column.id == ids::column::VARIABLE);
         let name = names.and_then(|column| match column.cells.get(row)? {
             Cell::Text(name) => Some(name.clone()),
             _ => None,

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::Measurement;
 
@@ -163,7 +164,7 @@ fn own(chains: &Chains, functions: &mut BTreeMap<Name, Function>) {
 /// What functions' calls cost altogether.
 fn calls(chains: &Chains, functions: &mut BTreeMap<Name, Function>) {
     let has_chains = chains.samples.iter().any(|sample| matches!(sample.at, At::Stack(_)));
-    let counts = chains.measures.iter().position(|measure| measure.id == "calls");
+    let counts = chains.measures.iter().position(|measure| measure.id == ids::measure::CALLS);
     for sample in &chains.samples {
         let mut path: Vec<(Name, Place)> = Vec::new();
         path.extend(sample.label.map(|label| (Name::Label(label), NOWHERE)));

@@ -10,6 +10,7 @@ mod style;
 mod table;
 
 use std::fmt::Write as _;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Content, DEEPEST_PART, Measurement, NamedPart, Profile, Section, Text,
@@ -51,7 +52,7 @@ impl Export for Page {
 }
 
 /// What comes first on the page, in this order; other sections follow as they are.
-const FIRST: [&str; 3] = ["verdicts", "claims", "exact"];
+const FIRST: [&str; 3] = [ids::section::VERDICTS, ids::section::CLAIMS, ids::section::EXACT];
 
 #[derive(Default)]
 struct Writer {

@@ -1,6 +1,7 @@
 //! Measurements to export, built by hand: a run, one with hostile names, a heap, a time line.
 
 use proptest::prelude::*;
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Address, Content, Ended, Frames, Functions, Instrument, Kind, Label, Locations, Measure,
     Measurement, Part, Profile, Samples, Stacks, Subject, TimelineBuilder, TrackKind, Unit, Values,
@@ -21,7 +22,7 @@ pub(super) fn measurement() -> Measurement {
 /// A measurement of one profile.
 pub(super) fn of(profile: Profile) -> Measurement {
     let mut measurement = measurement();
-    measurement.push("profile", "profile", Content::Profile(Box::new(profile)));
+    measurement.push(ids::section::PROFILE, "profile", Content::Profile(Box::new(profile)));
     measurement.check().expect("sound");
     measurement
 }
@@ -52,10 +53,10 @@ fn named(names: [&str; 4], files: [&str; 2], thread: &str) -> Profile {
     let address = |n: u64| Some(Address(0x0800_0000 + n));
     Profile {
         measures: vec![
-            measure("cycles", Unit::CYCLES, None),
+            measure(ids::measure::CYCLES, Unit::CYCLES, None),
             measure("execute", Unit::CYCLES, part(false)),
-            measure("asleep", Unit::CYCLES, part(true)),
-            measure("executions", Unit::INSTRUCTIONS, None),
+            measure(ids::measure::ASLEEP, Unit::CYCLES, part(true)),
+            measure(ids::measure::EXECUTIONS, Unit::INSTRUCTIONS, None),
         ],
         files: files.map(str::to_owned).to_vec(),
         functions: Functions {
@@ -97,19 +98,19 @@ fn named(names: [&str; 4], files: [&str; 2], thread: &str) -> Profile {
             &[3, 4, 5, 6],
             &[0, 0, 0, 1],
             vec![
-                values("cycles", &[40, 60, 450, 30]),
+                values(ids::measure::CYCLES, &[40, 60, 450, 30]),
                 values("execute", &[40, 60, 50, 30]),
-                values("asleep", &[0, 0, 400, 0]),
-                values("executions", &[20, 60, 10, 30]),
+                values(ids::measure::ASLEEP, &[0, 0, 400, 0]),
+                values(ids::measure::EXECUTIONS, &[20, 60, 10, 30]),
             ],
         ),
         chains: samples(
             &[0, 1, 2],
             &[0, 0, 1],
             vec![
-                values("cycles", &[100, 450, 30]),
+                values(ids::measure::CYCLES, &[100, 450, 30]),
                 values("execute", &[100, 50, 30]),
-                values("asleep", &[0, 400, 0]),
+                values(ids::measure::ASLEEP, &[0, 400, 0]),
             ],
         ),
         merged_calls: 0,
@@ -143,9 +144,10 @@ pub(super) fn sampled() -> Profile {
     let period = Some(1024);
     profile.measures = vec![Measure {
         kind: Kind::Sampled { period, period_unit: Some(Unit::CYCLES) },
-        ..measure("samples", Unit::SAMPLES, None)
+        ..measure(ids::measure::SAMPLES, Unit::SAMPLES, None)
     }];
-    profile.leaves = samples(&[3, 4, 5, 7], &[], vec![values("samples", &[4, 5, 6, 2, 1])]);
+    profile.leaves =
+        samples(&[3, 4, 5, 7], &[], vec![values(ids::measure::SAMPLES, &[4, 5, 6, 2, 1])]);
     profile.leaves.at.push(None);
     profile
 }
@@ -200,7 +202,7 @@ pub(super) fn timeline() -> Measurement {
     line.gap(4_000, 5_000, Some(3), "overflow");
     let mut measurement = measurement();
     let content = Content::Timeline(Box::new(line.finish()));
-    measurement.push("timeline", "time line", content);
+    measurement.push(ids::section::TIMELINE, "time line", content);
     measurement.check().expect("sound");
     measurement
 }
@@ -222,9 +224,9 @@ pub(super) fn any_run() -> impl Strategy<Value = Profile> {
             at: (0..chains.len() as u32).map(Some).collect(),
             label: chains.iter().map(|c| label(c.2)).collect(),
             values: vec![
-                values("cycles", &chains.iter().map(|c| c.3 + c.4).collect::<Vec<_>>()),
+                values(ids::measure::CYCLES, &chains.iter().map(|c| c.3 + c.4).collect::<Vec<_>>()),
                 values("execute", &chains.iter().map(|c| c.3).collect::<Vec<_>>()),
-                values("asleep", &chains.iter().map(|c| c.4).collect::<Vec<_>>()),
+                values(ids::measure::ASLEEP, &chains.iter().map(|c| c.4).collect::<Vec<_>>()),
             ],
         };
         profile

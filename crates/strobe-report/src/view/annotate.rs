@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use strobe_model::measurement::ids;
 
 use strobe_analyse::attribution::{By, Flat, Row, Spot, Sums, rows};
 use strobe_model::measurement::{Address, Measure, Measurement, Profile, Table, Unit};
@@ -73,14 +74,14 @@ fn one(page: &Page, function: &str, out: &mut dyn Write) -> io::Result<()> {
     let Some(measure) = page.selection.measure_of(profile) else {
         return nothing("the profile has no measure", out);
     };
-    let Some(disassembly) = page.measurement.table("disassembly") else {
+    let Some(disassembly) = page.measurement.table(ids::section::DISASSEMBLY) else {
         return nothing("the measurement has no disassembly with it", out);
     };
     let Some(flat) = rows(profile, &measure.id, &By::Address) else {
         return nothing("nothing was measured", out);
     };
     let mut extents = extents(page.measurement, profile, function);
-    let named = disassembly.column("function").map(|column| &column.cells);
+    let named = disassembly.column(ids::column::FUNCTION).map(|column| &column.cells);
     let is_listed = named.into_iter().flatten().any(|cell| cell.text() == Some(function));
     if extents.is_empty() && is_listed {
         // It never ran, so the profile does not have it.
@@ -105,7 +106,9 @@ fn one(page: &Page, function: &str, out: &mut dyn Write) -> io::Result<()> {
 fn extents(measurement: &Measurement, profile: &Profile, name: &str) -> Vec<(Address, Address)> {
     let mut edges: BTreeSet<Address> =
         profile.functions.address.iter().flatten().copied().collect();
-    let symbols = measurement.table("symbols").and_then(|symbols| symbols.column("address"));
+    let symbols = measurement
+        .table(ids::section::SYMBOLS)
+        .and_then(|symbols| symbols.column(ids::column::ADDRESS));
     for cell in symbols.iter().flat_map(|column| &column.cells) {
         if let strobe_model::measurement::Cell::Address(address) = cell {
             edges.insert(*address);
@@ -121,7 +124,7 @@ fn extents(measurement: &Measurement, profile: &Profile, name: &str) -> Vec<(Add
 type Sources<'a> = BTreeMap<(&'a str, u64), &'a str>;
 
 fn sources(measurement: &Measurement) -> Sources<'_> {
-    let Some(table) = measurement.table("source") else { return Sources::new() };
+    let Some(table) = measurement.table(ids::section::SOURCE) else { return Sources::new() };
     let column = |id: &str| table.column(id).map(|column| column.cells.as_slice());
     let (Some(files), Some(lines), Some(texts)) = (column("file"), column("line"), column("text"))
     else {
@@ -231,7 +234,8 @@ impl Listing<'_> {
     }
 
     fn cells(&self, sums: &Sums, total: &Sums) -> Vec<Cell> {
-        let executions = self.profile.measures.iter().position(|m| m.id == "executions");
+        let executions =
+            self.profile.measures.iter().position(|m| m.id == ids::measure::EXECUTIONS);
         let count = executions.and_then(|i| sums.others.get(i).copied().flatten());
         let busy = sums.busy();
         let idle = sums.idle.value;

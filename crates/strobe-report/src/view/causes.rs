@@ -2,6 +2,7 @@
 //! stand for parts in a profile, and what the parts mean.
 
 use std::io::{self, Write};
+use strobe_model::measurement::ids;
 
 use strobe_analyse::attribution::{Amount, By, Sums, total};
 use strobe_model::measurement::{Cell, CellKind, Kind, Measure, Number, Part, Profile, Trust};
@@ -12,9 +13,6 @@ use crate::Options;
 use crate::paint::Paint;
 use crate::table::Table;
 use crate::text::layout::{heading, item};
-
-/// The table in which an instrument states bounds of parts; what shows a profile's parts shows it.
-pub(super) const CAUSES: &str = "causes";
 
 /// Letters in a row's strip; each stands for a tenth of what is not idle.
 const STRIP: usize = 10;
@@ -101,8 +99,8 @@ pub(super) fn whole_of(page: &Page, measure: &Measure, samples: Amount) -> Amoun
 /// profile may know bounds by place of the whole only.
 pub(super) fn stated(page: &Page, cause: &Measure, sum: Amount) -> Amount {
     let find = || {
-        let table = page.measurement.table(CAUSES)?;
-        let names = &table.column("measure")?.cells;
+        let table = page.measurement.table(ids::section::CAUSES)?;
+        let names = &table.column(ids::column::MEASURE)?.cells;
         let row = names.iter().position(|cell| cell.text() == Some(&cause.id))?;
         let figures = table.columns.iter().find(|column| column.kind == CellKind::Figure)?;
         match figures.cells.get(row)? {
@@ -115,11 +113,11 @@ pub(super) fn stated(page: &Page, cause: &Measure, sum: Amount) -> Amount {
 
 /// Whether the instrument gives a part no bounds because it depends on how often loops go round.
 fn awaited(page: &Page, profile: &Profile, cause: &Measure) -> bool {
-    let turns = profile.measure("executions");
+    let turns = profile.measure(ids::measure::EXECUTIONS);
     let turns = turns.is_some_and(|measure| matches!(measure.kind, Kind::Modelled { .. }));
     let cell = || {
-        let table = page.measurement.table(CAUSES)?;
-        let names = &table.column("measure")?.cells;
+        let table = page.measurement.table(ids::section::CAUSES)?;
+        let names = &table.column(ids::column::MEASURE)?.cells;
         let row = names.iter().position(|cell| cell.text() == Some(&cause.id))?;
         table.columns.iter().find(|column| column.kind == CellKind::Figure)?.cells.get(row)
     };

@@ -1,6 +1,7 @@
 //! What was measured, with what, when, how much of it was seen, and the headline figures.
 
 use std::io::{self, Write};
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Fact, Measurement, Moment, Number, Quantity, Subject, Total, Trust, Unit,
@@ -195,7 +196,7 @@ fn moment_text(moment: &Moment, trust: &Trust) -> Option<String> {
 /// A total; what is idle with its share, what leaves idle cycles out with that.
 fn headline(measurement: &Measurement, total: &Total) -> String {
     let quantity = &total.quantity;
-    let idle = measurement.total("idle").and_then(Quantity::value);
+    let idle = measurement.total(ids::total::IDLE).and_then(Quantity::value);
     let has_idle = idle.is_some_and(|idle| idle.as_f64() > 0.0);
     let unit = quantity.unit();
     match (total.id.as_str(), quantity.value()) {

@@ -1,6 +1,7 @@
 //! Measurements that a measurement is made of: chips of a rig, sides of a comparison.
 
 use std::io::{self, Write};
+use strobe_model::measurement::ids;
 
 use super::{Page, View, measurement};
 use crate::paint::Paint;
@@ -16,7 +17,7 @@ impl View for Parts {
             let name = shortened(&clean(&part.name), style.width.saturating_sub(6).max(8));
             writeln!(out, "\n{}\n", Paint::Strong.on(&format!("== {name} =="), style))?;
             let mut selection = page.selection.clone();
-            if part.measurement.table("disassembly").is_none() {
+            if part.measurement.table(ids::section::DISASSEMBLY).is_none() {
                 // What is asked of one chip is not asked of those beside it.
                 selection.annotate.clear();
             }

@@ -7,6 +7,7 @@ mod sums;
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use strobe_model::measurement::ids;
 
 use strobe_analyse::attribution::{Amount, By, Flat as Rows, Row, Spot, Sums, busy_of_all, rows};
 use strobe_model::measurement::{self, Address, Measure, Measurement, Profile, Section, Unit};
@@ -50,7 +51,7 @@ impl View for Flat<'_> {
             treemap::write(profile, measure, page, out)?;
         }
         let instructions = page.selection.instructions && by != By::Address;
-        if instructions && page.measurement.table("disassembly").is_some() {
+        if instructions && page.measurement.table(ids::section::DISASSEMBLY).is_some() {
             let Some(flat) = rows(profile, &measure.id, &By::Address) else { return Ok(()) };
             return self.by(&By::Address, "", &flat, page, out);
         }
@@ -77,7 +78,7 @@ impl Flat<'_> {
 /// Whether rows have inclusive figures of their own. Without counts of calls, as in a size, they
 /// may be those of the functions by themselves.
 pub(crate) fn knows_calls(profile: &Profile, flat: &Rows) -> bool {
-    let counts = profile.measure("calls").is_some();
+    let counts = profile.measure(ids::measure::CALLS).is_some();
     let value = |row: &Row| {
         if flat.sampled { row.sums.all.value } else { row.sums.busy().value }
     };
@@ -105,7 +106,7 @@ pub(crate) fn beside(profile: &Profile, measure: &Measure, by: &By, total: &Sums
     let others = (0..profile.measures.len()).filter(known).filter(fits);
     let mut others: Vec<usize> = others.collect();
     // Next to the inclusive figure.
-    others.sort_by_key(|i| profile.measures[*i].id != "calls");
+    others.sort_by_key(|i| profile.measures[*i].id != ids::measure::CALLS);
     others
 }
 
@@ -156,7 +157,7 @@ impl<'a> Shape<'a> {
         flat: &'a Rows,
     ) -> Self {
         let others = beside(profile, measure, by, &flat.total);
-        let is_per = |i: &&usize| profile.measures[**i].id == "executions";
+        let is_per = |i: &&usize| profile.measures[**i].id == ids::measure::EXECUTIONS;
         let executions = others.iter().find(is_per).copied();
         let executions = executions.filter(|_| measure.unit == Unit::CYCLES && *by != By::Function);
         let whole = if flat.sampled { flat.total.all.value } else { flat.total.busy().value };
@@ -189,7 +190,7 @@ impl<'a> Shape<'a> {
 
     fn title(&self, section: &Section, why: &str) -> String {
         let own = section.title.split(':').next().unwrap_or_default();
-        let name = if section.id == "profile" { "profile" } else { own };
+        let name = if section.id == ids::section::PROFILE { "profile" } else { own };
         let [noun, ..] = noun(self.by);
         let measure = &self.measure.title;
         if self.flat.sampled {
@@ -364,7 +365,8 @@ impl<'a> Shape<'a> {
             let busy = sums.busy();
             let count = |n: i64| u64::try_from(n).unwrap_or(0);
             // What was executed in idle loops is no more counted than their cycles.
-            let busy_ones = self.profile.measures.iter().position(|m| m.id == "executions-busy");
+            let busy_ones =
+                self.profile.measures.iter().position(|m| m.id == ids::measure::EXECUTIONS_BUSY);
             let known = |i: usize| sums.others.get(i).copied().flatten();
             let executed = busy_ones.and_then(known).or(known(executions));
             let executed = executed.map_or(0, |amount| count(amount.value));
@@ -399,7 +401,7 @@ impl<'a> Shape<'a> {
 
 /// The texts of the instructions that the measurement has.
 fn instructions(measurement: &Measurement) -> HashMap<Address, &str> {
-    let Some(table) = measurement.table("disassembly") else { return HashMap::new() };
+    let Some(table) = measurement.table(ids::section::DISASSEMBLY) else { return HashMap::new() };
     let column = |id: &str| table.column(id).map_or(&[][..], |column| &column.cells);
     let both = column("address").iter().zip(column("text"));
     both.filter_map(|(address, text)| match address {

@@ -10,6 +10,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::Range;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{Cell, Column, Number, Section, Table};
 
@@ -30,10 +31,10 @@ const MOST_ROWS: usize = 40;
 const MOST_EQUAL: usize = 10;
 
 /// How sections with the messages of a port begin.
-const LOG: &str = "port-";
+const LOG: &str = ids::prefix::PORT;
 
 /// The section of loops that wait, the longest first.
-const WAITS: &str = "waiting";
+const WAITS: &str = ids::section::WAITING;
 
 /// Of loops that wait those with less than one of so many parts of the whole are left out.
 const SMALL: f64 = 1000.0;
@@ -204,5 +205,5 @@ fn is_all_equal(table: &Table) -> bool {
     let is_one_sided = |column: &Column| column.cells.iter().any(|cell| *cell != Cell::Empty);
     differences.peek().is_some()
         && differences.all(|column| column.cells.iter().all(is_zero))
-        && !table.column("side").is_some_and(is_one_sided)
+        && !table.column(ids::column::SIDE).is_some_and(is_one_sided)
 }

@@ -1,6 +1,7 @@
 //! The call tree: a measure by chain of callers.
 
 use std::io::{self, Write};
+use strobe_model::measurement::ids;
 
 use strobe_analyse::attribution::{self, NodeSum, Tree as Nodes};
 use strobe_analyse::statistics::wilson;
@@ -111,7 +112,7 @@ impl<'a> Walk<'a> {
         for &root in children.last().into_iter().flatten() {
             total.add(&nodes.nodes[root].all);
         }
-        let calls = profile.measures.iter().position(|measure| measure.id == "calls");
+        let calls = profile.measures.iter().position(|measure| measure.id == ids::measure::CALLS);
         Walk { profile, measure, nodes, options, children, total, calls }
     }
 

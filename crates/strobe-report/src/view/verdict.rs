@@ -7,9 +7,6 @@ use strobe_model::measurement::{Cell, Table};
 use super::{Page, View};
 use crate::text::layout::fields;
 
-/// The section that holds it.
-pub(super) const VERDICT: &str = "verdict";
-
 /// The rows of the section.
 pub(super) struct Verdict<'a> {
     pub(super) table: &'a Table,

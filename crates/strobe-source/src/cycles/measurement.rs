@@ -1,6 +1,7 @@
 //! An explained function as a measurement: its instructions, blocks and loops with their cycles,
 //! and what a run saw of them.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Address, Cell, ClockSpan, Column, Content, Coverage, Ended, Fact, Finding, Measurement,
     ON_A_CHIP, Quantity, Severity, Subject, Table, Trust, Unit, Window,
@@ -28,14 +29,18 @@ pub fn measurement(report: &CyclesReport) -> Measurement {
     totals(&mut measurement, report);
     if let Some(profile) = seen::profile(report) {
         let content = Content::Profile(Box::new(profile));
-        measurement.push("profile", "the run, by instruction", content);
+        measurement.push(ids::section::PROFILE, "the run, by instruction", content);
     }
     let timing = simulated::timing_of_rows(&report.core, &report.board);
     let section =
         measurement.push("instructions", "instructions", Content::Table(instructions(report)));
     section.notes.push(RANGES.to_owned());
     section.notes.extend(timing.clone());
-    measurement.push("causes", "what their cycles are made of", Content::Table(causes(report)));
+    measurement.push(
+        ids::section::CAUSES,
+        "what their cycles are made of",
+        Content::Table(causes(report)),
+    );
     measurement.push("blocks", "blocks", Content::Table(blocks(report)));
     if !report.loops.is_empty() {
         let section = measurement.push("loops", "loops", Content::Table(loops(report)));
@@ -93,7 +98,7 @@ fn totals(measurement: &mut Measurement, report: &CyclesReport) {
     let Some(run) = totals.run else { return };
     measurement.push_total("calls", "calls", Quantity::exact(run.count, Unit::COUNT));
     let cycles = seen::cycles(&run);
-    measurement.push_total("cycles", "cycles of the run", cycles.clone());
+    measurement.push_total(ids::total::CYCLES, "cycles of the run", cycles.clone());
     let busy = seen::busy(&run);
     if let Some(chip) = simulated::cycles_on_a_chip(&report.core, &report.board, &run, busy) {
         measurement.push_total(ON_A_CHIP, "cycles on a chip", chip);
@@ -143,11 +148,11 @@ fn address(address: u32) -> Cell {
 
 fn instructions(report: &CyclesReport) -> Table {
     let mut columns = vec![
-        Column::address("address", "address"),
-        Column::text("bytes", "bytes").worth(0),
+        Column::address(ids::column::ADDRESS, "address"),
+        Column::text(ids::column::BYTES, "bytes").worth(0),
         Column::text("instruction", "instruction"),
     ];
-    columns.push(Column::text("cycles", "cycles"));
+    columns.push(Column::text(ids::column::CYCLES, "cycles"));
     // The same for programs.
     columns.extend(self::columns("cycles").map(|column| column.worth(0)));
     columns.extend(run_columns("executed"));
@@ -206,8 +211,8 @@ fn made_of(instruction: &InstructionCycles) -> String {
 
 fn causes(report: &CyclesReport) -> Table {
     let mut columns = vec![
-        Column::address("address", "address"),
-        Column::text("cause", "cause"),
+        Column::address(ids::column::ADDRESS, "address"),
+        Column::text(ids::column::CAUSE, "cause"),
         Column::text("when", "when"),
     ];
     columns.extend(self::columns("cycles"));

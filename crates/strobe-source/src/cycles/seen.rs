@@ -1,5 +1,6 @@
 //! What a run saw of an explained function, as a profile by instruction.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Address, Functions, Kind, Measure, Part, Profile, Quantity, Samples, Unit, Values,
 };
@@ -19,7 +20,7 @@ pub(super) fn busy(run: &RunCycles) -> Bounds {
 
 fn measures(report: &CyclesReport) -> Vec<Measure> {
     let modelled = || Kind::Modelled { why: WHY.to_owned() };
-    let mut measures = vec![Measure::new("cycles", "cycles", Unit::CYCLES, modelled())];
+    let mut measures = vec![Measure::new(ids::measure::CYCLES, "cycles", Unit::CYCLES, modelled())];
     let runs = || report.instructions.iter().filter_map(|i| i.run.as_ref());
     for cause in Cause::ALL.into_iter().filter(|c| runs().any(|run| run.by_cause[*c] > 0)) {
         let part = Part {
@@ -32,7 +33,12 @@ fn measures(report: &CyclesReport) -> Vec<Measure> {
         let measure = Measure::new(cause.id(), cause.name(), Unit::CYCLES, modelled());
         measures.push(Measure { part: Some(part), ..measure });
     }
-    measures.push(Measure::new("executions", "executions", Unit::INSTRUCTIONS, Kind::Exact));
+    measures.push(Measure::new(
+        ids::measure::EXECUTIONS,
+        "executions",
+        Unit::INSTRUCTIONS,
+        Kind::Exact,
+    ));
     measures.push(Measure::new("taken", "taken", Unit::COUNT, Kind::Exact));
     measures
 }

@@ -8,6 +8,7 @@
 mod elsewhere;
 
 use std::sync::atomic::AtomicBool;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{Content, Finding, Kind, Measurement, Profile, Section, Severity};
 use strobe_model::number::{counted, grouped};
@@ -16,7 +17,7 @@ use strobe_sim::board::Board;
 use strobe_sim::pace::Model;
 use strobe_symbols::Firmware;
 
-use super::measurement::{CALLS, TURNS, UNBOUNDED, WINDOWS, WITH_CALLEES};
+use super::measurement::{TURNS, UNBOUNDED};
 use super::rig::{self, Chip, Layout};
 use super::settings::{Limit, Settings};
 use super::{Host, Quiet};
@@ -253,8 +254,8 @@ fn counts(section: &Section) -> Vec<(String, u64)> {
     let Content::Distributions(all) = &section.content else { return Vec::new() };
     let each = all.distributions.iter().filter_map(|one| {
         let name = match section.id.as_str() {
-            CALLS => one.name.strip_suffix(WITH_CALLEES)?.trim_end(),
-            WINDOWS => return None,
+            ids::section::CALLS => one.name.strip_suffix(ids::suffix::WITH_CALLEES)?.trim_end(),
+            ids::section::WINDOWS => return None,
             _ => one.name.as_str(),
         };
         Some((name.to_owned(), one.spread.count()))
@@ -322,7 +323,8 @@ mod tests {
         };
         let states = "How many there are depends on how long waits are:";
         let calls = ["slow with callees", "slow alone", "fast with callees", "fast alone"];
-        let stated = notes(CALLS, &calls, [&[0, 0, 8, 8], &[0, 0, 8, 8], &[8, 8, 0, 0]]);
+        let stated =
+            notes(ids::section::CALLS, &calls, [&[0, 0, 8, 8], &[0, 0, 8, 8], &[8, 8, 0, 0]]);
         assert_eq!(stated, format!("{states} 0 (0 to 8) of slow, 8 (0 to 8) of fast."));
         // The second of two threads of one name.
         let stated = notes("durations", &["worker"; 2], [&[5, 7], &[5, 9], &[5, 6]]);
@@ -331,6 +333,10 @@ mod tests {
         let many: Vec<u64> = (1..9).collect();
         let stated = notes("latencies", &["x"; 8], [&[9; 8], &many, &[9; 8]]);
         assert!(stated.ends_with("9 (6 to 9) of x and 2 others."), "{stated}");
-        assert_eq!(notes(WINDOWS, &["begin to end"], [&[3], &[4], &[5]]), "", "a finding does");
+        assert_eq!(
+            notes(ids::section::WINDOWS, &["begin to end"], [&[3], &[4], &[5]]),
+            "",
+            "a finding does"
+        );
     }
 }

@@ -15,13 +15,14 @@ mod timeline;
 mod waits;
 
 use strobe_analyse::evidence;
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     self, Cell, ClockSpan, Content, Coverage, Ended, Fact, Instrument, Loss, Measurement, Number,
     Quantity, Section, Subject, Trust, Unit, Window,
 };
 use strobe_model::{Bounds, Cause, EndReason, Record};
 
-pub use calls::{CALLS, UNBOUNDED, WINDOWS, WITH_CALLEES};
+pub use calls::UNBOUNDED;
 pub use chip::{core_timing, of_rows, of_run, on_chips};
 pub use rig::{Joined, rig};
 pub(super) use waits::TURNS;
@@ -271,21 +272,21 @@ fn coverage(record: &Record, model: &Model) -> Coverage {
 
 fn totals(record: &Record, model: &Model, out: &mut Measurement) {
     let totals = &record.totals;
-    out.push_total("cycles", "cycles", model.bounded(totals.cycles, Unit::CYCLES));
+    out.push_total(ids::total::CYCLES, "cycles", model.bounded(totals.cycles, Unit::CYCLES));
     if let Some(chip) = chip::cycles(record) {
         out.push_total(measurement::ON_A_CHIP, "cycles on a chip", chip);
     }
     let instructions = model.count(totals.instructions, Unit::INSTRUCTIONS);
-    out.push_total("instructions", "instructions", instructions);
+    out.push_total(ids::total::INSTRUCTIONS, "instructions", instructions);
     let idle = model.about(totals.by_cause[Cause::Asleep], Unit::CYCLES);
     out.push_total("cycles-per-instruction", "cycles/instr.", per_instruction(record, model));
-    out.push_total("idle", "idle", idle);
+    out.push_total(ids::total::IDLE, "idle", idle);
     if let Some(waiting) = waits::total(record, model) {
-        out.push_total("waiting", "waiting", waiting);
+        out.push_total(ids::total::WAITING, "waiting", waiting);
     }
     if let Some((name, mark)) = threads::deepest(record) {
         let bytes = |n: u64| Quantity::exact(n, Unit::BYTES);
-        out.push_total("deepest-stack", &format!("stack of {name}"), bytes(mark.bytes));
+        out.push_total(ids::total::DEEPEST_STACK, &format!("stack of {name}"), bytes(mark.bytes));
         if let Some(margin) = mark.margin() {
             let trust = if mark.shares { Trust::AtMost } else { Trust::Exact };
             if let Ok(margin) = Quantity::new(Some(margin.into()), Unit::BYTES, trust) {

@@ -19,6 +19,7 @@ mod stream;
 mod tests;
 
 use strobe_analyse::statistics::wilson;
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, ClockSpan, Content, Distribution, Distributions, Ended, Fact, Instrument, Measurement,
     Moment, Number, Quantity, Spread, Subject, Trust, Unit, Window,
@@ -170,15 +171,19 @@ fn untimed(traced: &Traced) -> &'static str {
 fn totals(record: &Record, traced: &Traced, out: &mut Measurement) {
     let sampling = &traced.sampling;
     if sampling.taken > 0 {
-        out.push_total("samples", "samples", Quantity::exact(sampling.taken, Unit::SAMPLES));
+        out.push_total(
+            ids::total::SAMPLES,
+            "samples",
+            Quantity::exact(sampling.taken, Unit::SAMPLES),
+        );
     }
     if let Some(cycles) = cycles(traced) {
         let more = is_unsure(traced) || !traced.times.is_thorough();
-        out.push_total("cycles", "cycles", perhaps_more(cycles, Unit::CYCLES, more));
+        out.push_total(ids::total::CYCLES, "cycles", perhaps_more(cycles, Unit::CYCLES, more));
     }
     if sampling.taken > 0 {
         let idle = share(record.balance.parts().idle, sampling.taken);
-        out.push_total("idle", "idle", idle);
+        out.push_total(ids::total::IDLE, "idle", idle);
     }
     let stream = &traced.stream;
     out.push_total("bytes", "bytes", Quantity::exact(stream.bytes, Unit::BYTES));

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
+use strobe_model::measurement::ids;
 
 use serde::Deserialize;
 use strobe_model::measurement::{Column, Finding, Measurement, Severity, Table, Unit};
@@ -206,12 +207,13 @@ impl Kept {
 
 /// The figures of a measurement by benchmark and input.
 fn figures(m: &Measurement) -> BTreeMap<String, BTreeMap<String, i64>> {
-    let Some(table) = m.table("benchmarks") else { return BTreeMap::new() };
+    let Some(table) = m.table(ids::section::BENCHMARKS) else { return BTreeMap::new() };
     let number = |id: &str, row: usize| {
         let cell = table.column(id)?.cells.get(row)?;
         i64::try_from(cell.number()?.as_u64()).ok()
     };
-    let name = |row: usize| Some(table.column("benchmark")?.cells.get(row)?.text()?.to_owned());
+    let name =
+        |row: usize| Some(table.column(ids::column::BENCHMARK)?.cells.get(row)?.text()?.to_owned());
     let mut out = BTreeMap::new();
     for row in (0..table.len()).filter(|row| number("cycles", *row).is_some()) {
         let known =
@@ -236,8 +238,8 @@ struct Comparison {
 impl Comparison {
     fn new(threshold: f64) -> Self {
         let table = Table::new(vec![
-            Column::text("firmware", "firmware"),
-            Column::text("benchmark", "benchmark"),
+            Column::text(ids::column::FIRMWARE, "firmware"),
+            Column::text(ids::column::BENCHMARK, "benchmark"),
             Column::text("figure", "figure"),
             Column::figure("baseline", "baseline", Unit::COUNT),
             Column::figure("now", "now", Unit::COUNT),

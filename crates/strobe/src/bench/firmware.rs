@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use strobe_model::measurement::ids;
 
 use globset::{Glob, GlobMatcher};
 use regex_automata::meta::Regex;
@@ -345,7 +346,7 @@ fn show(
     };
     if let Some(compared) = compared {
         let content = Content::Table(compared.table.clone());
-        let section = measurement.push("baseline", "against the baseline", content);
+        let section = measurement.push(ids::section::BASELINE, "against the baseline", content);
         section.notes.clone_from(&compared.notes);
         measurement.findings.extend(compared.findings.iter().cloned());
     }

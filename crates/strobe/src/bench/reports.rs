@@ -1,6 +1,7 @@
 //! Benchmarks as rows for JUnit XML and Markdown.
 
 use std::collections::BTreeSet;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{Cell, Measurement, Table, Trust};
 use strobe_report::bench::{Row, Verdict};
@@ -16,7 +17,7 @@ pub fn rows(all: &[(String, Measurement)], compared: Option<&Compared>) -> Vec<R
     let mut rows = Vec::new();
     for (firmware, m) in all {
         let mut seen = BTreeSet::new();
-        if let Some(table) = m.table("benchmarks") {
+        if let Some(table) = m.table(ids::section::BENCHMARKS) {
             for at in 0..table.len() {
                 let row = row(firmware, table, at, compared);
                 seen.insert(row.name.clone());

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use strobe_model::measurement::ids;
 
 use strobe_analyse::attribution::{By, rows};
 use strobe_analyse::budget::{Selector, Statistic, contributors};
@@ -195,7 +196,7 @@ impl Written {
                 );
             }
         }
-        if let Some(stacks) = stack.and_then(|stack| stack.table("stacks")) {
+        if let Some(stacks) = stack.and_then(|stack| stack.table(ids::section::STACKS)) {
             self.stacks(stacks);
         }
         self
@@ -233,7 +234,7 @@ impl Written {
 
     /// As comments: which of the pins have a time to keep is not known.
     fn pins(&mut self, pins: &Measurement) {
-        let Some(table) = pins.table("edges") else { return };
+        let Some(table) = pins.table(ids::section::EDGES) else { return };
         // A channel that is no pin shows when the core is awake.
         let rises = pairs(table, "pin", "rising")
             .filter(|(pin, n)| *pin != "awake" && n.is_some_and(|n| n > 2.0));
@@ -286,7 +287,7 @@ impl Written {
     /// Whatever takes longer, a function without a budget too, is in the time of a program that
     /// ends by itself, or at a place.
     fn whole(&mut self, run: &Measurement) {
-        let most = run.total("cycles").and_then(|cycles| bound(cycles, true));
+        let most = run.total(ids::total::CYCLES).and_then(|cycles| bound(cycles, true));
         let by_itself = ["exit", "reached", "sleeps-forever"];
         if let Some(most) = most.filter(|_| by_itself.contains(&run.window.ended.kind.as_str())) {
             let limit = format!("{} cycles", above(most));
@@ -297,8 +298,8 @@ impl Written {
 
     fn functions(&mut self, run: &Measurement) {
         // How often a handler runs depends on how long the rest takes: each run of it counts.
-        let handlers: Vec<&str> = run.table("interrupts").map_or(Vec::new(), |table| {
-            let column = table.column("handler").map_or(&[][..], |column| &column.cells);
+        let handlers: Vec<&str> = run.table(ids::section::INTERRUPTS).map_or(Vec::new(), |table| {
+            let column = table.column(ids::column::HANDLER).map_or(&[][..], |column| &column.cells);
             column.iter().filter_map(Cell::text).collect()
         });
         let Some(profile) = run.profiles().next() else { return };
@@ -331,7 +332,7 @@ impl Written {
             let lines = [format!("interrupt = {}", quoted(name)), figure];
             self.budget(&comment, &lines, "max", &format!("{} cycles", above(max as f64)));
         }
-        let Some(table) = run.table("interrupts") else { return };
+        let Some(table) = run.table(ids::section::INTERRUPTS) else { return };
         for (name, lost) in pairs(table, "name", "lost") {
             if lost == Some(0.0) {
                 let lines =

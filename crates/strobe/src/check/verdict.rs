@@ -1,6 +1,7 @@
 //! The verdict on all budgets as a measurement.
 
 use strobe_analyse::budget::{Line, Verdict};
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Ended, Finding, Instrument, Measurement, Quantity, Severity, Subject,
     Table, Unit, Window,
@@ -45,7 +46,7 @@ fn tables(lines: &[Line], measurement: &mut Measurement) {
     for unit in units {
         let mut table = Table::new(vec![
             Column::text("verdict", "verdict"),
-            Column::text("firmware", "firmware"),
+            Column::text(ids::column::FIRMWARE, "firmware"),
             Column::figure("value", "value", unit.clone()),
             Column::figure("least", "at least", unit.clone()),
             Column::figure("most", "at most", unit.clone()),

@@ -1,5 +1,6 @@
 //! The table of functions: columns for both sides and their difference, a row for each function.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Cell, Column, Measure, Table, Unit};
 
 use super::super::certain;
@@ -13,10 +14,10 @@ pub(super) fn table(sides: &[Side; 2], found: &Found, measure: &Measure) -> Tabl
     let has_inclusive = sides.iter().all(|side| side.has_inclusive);
     let has_calls = sides.iter().all(|side| side.has_calls);
     let are_known = nameless(found.names_known, found.all).is_none();
-    let mut columns = vec![Column::text("function", "function")];
+    let mut columns = vec![Column::text(ids::column::FUNCTION, "function")];
     columns.extend(three_columns("self", &measure.unit, None));
     if found.sampled {
-        columns.push(Column::figure("share-difference", "share", Unit::PERCENT));
+        columns.push(Column::figure(ids::column::SHARE_DIFFERENCE, "share", Unit::PERCENT));
     }
     if has_inclusive {
         columns.extend(three_columns("inclusive", &measure.unit, Some(1)));
@@ -29,7 +30,7 @@ pub(super) fn table(sides: &[Side; 2], found: &Found, measure: &Measure) -> Tabl
         };
         columns.extend([each("a"), each("b")]);
     }
-    columns.push(Column::text("side", "only in").worth(0));
+    columns.push(Column::text(ids::column::SIDE, "only in").worth(0));
     columns.push(Column::text("verdict", "certain"));
     // The last one goes on in further lines.
     columns.push(Column::text("change", "change"));

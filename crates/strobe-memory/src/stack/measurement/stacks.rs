@@ -1,5 +1,6 @@
 //! Each stack with what its user and handlers take from it, beside its size.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Finding, Measurement, Quantity, Severity, Table, Trust, Unit,
 };
@@ -89,14 +90,14 @@ fn distinct(mut stacks: Vec<Stack>, analysis: &Analysis<'_>) -> Vec<Stack> {
 /// Adds the table of stacks, their totals, and findings on those that are too small.
 pub(super) fn stacks(measurement: &mut Measurement, analysis: &Analysis<'_>) {
     let mut table = Table::new(vec![
-        Column::text("stack", "stack"),
+        Column::text(ids::column::STACK, "stack"),
         bytes("size", "size"),
         bytes("worst-one", "worst, one interrupt"),
         bytes("worst", "worst, all nested"),
         bytes("margin", "margin"),
         Column::text("source", "size from"),
-        Column::address("entry", "entry").worth(0),
-        Column::address("top", "top").worth(0),
+        Column::address(ids::column::ENTRY, "entry").worth(0),
+        Column::address(ids::column::TOP, "top").worth(0),
     ]);
     let mut overflows = Vec::new();
     for stack in stack_rows(analysis) {
@@ -131,7 +132,7 @@ pub(super) fn stacks(measurement: &mut Measurement, analysis: &Analysis<'_>) {
         "stacks: the worst case by machine code; an exception adds {frame} bytes{saved}; nested: \
          each handler once, inside the others"
     );
-    measurement.push("stacks", title, Content::Table(table));
+    measurement.push(ids::section::STACKS, title, Content::Table(table));
     for (stack, size) in overflows {
         let below = stack.below.map_or(String::new(), |below| format!("; below it is {below}"));
         let text = format!(

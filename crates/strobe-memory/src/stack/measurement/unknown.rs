@@ -1,6 +1,7 @@
 //! What a stack needs and machine code does not show: calls, allocations and loops that cannot be
 //! followed.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Finding, Measurement, Severity, Table,
 };
@@ -36,9 +37,9 @@ fn unknowns(analysis: &Analysis<'_>) -> Vec<(u32, u32, String)> {
 /// Adds the table of them, and a finding on those that an entry point reaches.
 pub(super) fn unknown_calls(measurement: &mut Measurement, analysis: &Analysis<'_>) {
     let mut table = Table::new(vec![
-        Column::text("function", "function"),
-        Column::address("address", "address"),
-        Column::text("what", "what"),
+        Column::text(ids::column::FUNCTION, "function"),
+        Column::address(ids::column::ADDRESS, "address"),
+        Column::text(ids::column::WHAT, "what"),
         Column::text("line", "line"),
         Column::text("reached", "reached from"),
     ]);

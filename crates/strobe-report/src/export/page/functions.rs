@@ -3,6 +3,7 @@
 //! add, the other measures, causes by their letters, and what the letters stand for.
 
 use std::fmt::Write as _;
+use strobe_model::measurement::ids;
 
 use strobe_analyse::attribution::{Amount, By, Flat, Row, Spot, Sums, rows};
 use strobe_model::measurement::{Kind, Measure, Part, Profile, Trust};
@@ -153,7 +154,7 @@ impl<'a> Functions<'a> {
     /// Several rows. How often functions were called means nothing when it is added up.
     fn sum(&self, sums: &Sums, name: &str) -> Line {
         let other = |i: &usize| {
-            let is_sum = self.profile.measures[*i].id != "calls";
+            let is_sum = self.profile.measures[*i].id != ids::measure::CALLS;
             sums.others.get(*i).copied().flatten().filter(|_| is_sum)
         };
         Line {

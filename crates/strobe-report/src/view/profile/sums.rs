@@ -1,6 +1,7 @@
 //! The rows of sums in a flat profile, and what is below them: what is idle, lost or in no sample.
 
 use strobe_analyse::attribution::{Amount, Sums};
+use strobe_model::measurement::ids;
 
 use super::Shape;
 use crate::paint::Paint;
@@ -27,7 +28,8 @@ impl Shape<'_> {
             cells.extend(["", ""].map(Cell::from));
         }
         // How often functions were called means nothing when it is added up.
-        for i in self.others.iter().filter(|i| self.profile.measures[**i].id == "calls") {
+        for i in self.others.iter().filter(|i| self.profile.measures[**i].id == ids::measure::CALLS)
+        {
             // Nothing at all has no other measures.
             sums.others.get_mut(*i).into_iter().for_each(|calls| *calls = None);
         }
@@ -79,7 +81,8 @@ impl Shape<'_> {
         for i in &self.others {
             let measure = &self.profile.measures[*i];
             let value = sums.and_then(|sums| sums.others.get(*i).copied().flatten());
-            let value = value.filter(|amount| amount.value > 0 && measure.id != "calls");
+            let value =
+                value.filter(|amount| amount.value > 0 && measure.id != ids::measure::CALLS);
             cells.push(value.map(|amount| self.other(measure, amount)).unwrap_or_default().into());
         }
         if self.executions.is_some() {

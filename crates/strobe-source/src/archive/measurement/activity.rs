@@ -1,6 +1,7 @@
 //! Who ran and what happened meanwhile: threads, interrupts, transfers, timers, pauses of the
 //! tracer.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Distributions, Finding, Loss, Measurement, Parts, Quantity, Severity,
     Table, Unit,
@@ -67,7 +68,7 @@ fn threads(measurement: &mut Measurement, about: &About) {
         table.footer.push(vec![what.into(), number, runs, ns.into(), unannounced, within]);
     }
     let of = if about.report.window.is_some() { "inside marks" } else { "of the trace" };
-    measurement.push("threads", format!("threads: time {of}"), Content::Table(table));
+    measurement.push(ids::section::THREADS, format!("threads: time {of}"), Content::Table(table));
     thread_balance(measurement, threads);
     // Tracers that have stop and start in one event have none.
     let gaps = threads.gaps.as_ref().filter(|gaps| gaps.max > 0);
@@ -136,7 +137,7 @@ fn interrupts(measurement: &mut Measurement, about: &About) {
             seen.unmatched_exits.into(),
         ]);
     }
-    measurement.push("interrupts", "interrupts", Content::Table(table));
+    measurement.push(ids::section::INTERRUPTS, "interrupts", Content::Table(table));
     let each = all.iter().map(|i| (i.number.to_string(), i.durations.as_ref()));
     let title = "interrupts: from entry to exit, with what interrupted them";
     spreads(measurement, ("interrupt-durations", title), each);
@@ -161,7 +162,7 @@ fn transfers(measurement: &mut Measurement, about: &About) {
         Column::text("direction", "direction"),
         count("starts", "begun"),
         count("ends", "ended"),
-        Column::figure("bytes", "bytes", Unit::BYTES),
+        Column::figure(ids::column::BYTES, "bytes", Unit::BYTES),
         count("unmatched-starts", "without an end").worth(1),
         count("unmatched-ends", "without a beginning").worth(1),
     ]);

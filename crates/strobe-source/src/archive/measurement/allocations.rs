@@ -2,6 +2,7 @@
 //! was published of them.
 
 use std::collections::HashMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Coverage, Ended, Fact, Finding, Kind, Loss, Measure,
@@ -31,7 +32,7 @@ pub fn allocations(report: &AllocationsReport) -> Measurement {
     balances(&mut measurement, report);
     if !report.tree.is_empty() {
         let profile = Content::Profile(Box::new(profile(report)));
-        measurement.push("profile", "allocations by call chain", profile);
+        measurement.push(ids::section::PROFILE, "allocations by call chain", profile);
     }
     sizes(&mut measurement, report);
     damage(&mut measurement, report);
@@ -161,9 +162,9 @@ fn sizes(measurement: &mut Measurement, report: &AllocationsReport) {
     let mut table = Table::new(vec![
         Column::figure("size", "size", Unit::BYTES),
         count("blocks", "blocks"),
-        Column::figure("bytes", "bytes", Unit::BYTES).of(report.bytes),
+        Column::figure(ids::column::BYTES, "bytes", Unit::BYTES).of(report.bytes),
         count("places", "places"),
-        Column::text("place", "most of them by"),
+        Column::text(ids::column::PLACE, "most of them by"),
     ]);
     let (big, mut small): (Vec<_>, Vec<_>) =
         report.sizes.iter().partition(|class| class.size > report.big_above);
@@ -186,7 +187,7 @@ fn sizes(measurement: &mut Measurement, report: &AllocationsReport) {
 fn damage(measurement: &mut Measurement, report: &AllocationsReport) {
     let damage = &report.damage;
     let mut table = Table::new(vec![
-        Column::text("what", "damage"),
+        Column::text(ids::column::WHAT, "damage"),
         count("count", "count"),
         count("of", "of"),
     ]);
@@ -210,7 +211,7 @@ fn damage(measurement: &mut Measurement, report: &AllocationsReport) {
     measurement.push("damage", "damage", Content::Table(table));
     let mut odd = Table::new(vec![
         Column::text("caller", "caller"),
-        Column::address("address", "address"),
+        Column::address(ids::column::ADDRESS, "address"),
         Column::text("printed", "printed as"),
         Column::text("state", "state"),
         count("blocks", "blocks"),
@@ -234,9 +235,9 @@ fn damage(measurement: &mut Measurement, report: &AllocationsReport) {
 fn beside(measurement: &mut Measurement, report: &AllocationsReport, published: &PublishedTree) {
     measurement.subject.facts.push(Fact::text("published", &published.file));
     let mut table = Table::new(vec![
-        Column::text("what", ""),
+        Column::text(ids::column::WHAT, ""),
         count("blocks", "blocks"),
-        Column::figure("bytes", "bytes", Unit::BYTES),
+        Column::figure(ids::column::BYTES, "bytes", Unit::BYTES),
         count("callers", "callers"),
         count("same", "with the same count and bytes"),
         count("differ", "that differ"),

@@ -1,6 +1,7 @@
 //! Calls of instrumented functions: a table of them, and a profile of the time by call chain.
 
 use std::collections::HashMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::FunctionsSeen;
 use strobe_model::measurement::{
@@ -19,7 +20,8 @@ pub(super) fn push(measurement: &mut Measurement, about: &About) {
     let Some(functions) = &about.report.functions else { return };
     if !about.extras.calls.nodes().is_empty() {
         let profile = Content::Profile(Box::new(profile(about, functions)));
-        let section = measurement.push("profile", "functions: time by call chain", profile);
+        let section =
+            measurement.push(ids::section::PROFILE, "functions: time by call chain", profile);
         section.notes.push(INSTRUMENTED.to_owned());
     }
     measurement.push_total("calls", "calls", about.counted(functions.calls, Unit::COUNT));
@@ -55,8 +57,8 @@ fn name(name: Option<&str>, address: u32) -> String {
 fn table(about: &About, functions: &FunctionsSeen) -> Table {
     let time = |id, title| Column::figure(id, title, Unit::NANOSECONDS);
     let mut table = Table::new(vec![
-        Column::text("function", "function"),
-        Column::address("address", "address").worth(0),
+        Column::text(ids::column::FUNCTION, "function"),
+        Column::address(ids::column::ADDRESS, "address").worth(0),
         count("enters", "entered").of(functions.enters),
         count("exits", "left"),
         count("calls", "matched"),
@@ -92,7 +94,7 @@ fn profile(about: &About, functions: &FunctionsSeen) -> Profile {
     let mut profile = Profile {
         measures: vec![
             measure("time", "time", Unit::NANOSECONDS),
-            measure("calls", "calls", Unit::COUNT),
+            measure(ids::measure::CALLS, "calls", Unit::COUNT),
         ],
         merged_calls: calls.merged(),
         ..Profile::default()
@@ -128,6 +130,6 @@ fn profile(about: &About, functions: &FunctionsSeen) -> Profile {
     }
     let values =
         |measure: &str, values| Values { measure: measure.to_owned(), values, ..Values::default() };
-    profile.chains.values = vec![values("time", times), values("calls", counts)];
+    profile.chains.values = vec![values("time", times), values(ids::measure::CALLS, counts)];
     profile
 }

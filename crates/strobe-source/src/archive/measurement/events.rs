@@ -1,5 +1,6 @@
 //! A trace of events as a measurement: what was read, events by kind, what is missing.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Coverage, Ended, Fact, Loss, Measurement, Moment, Number, Parts,
     Quantity, Severity, Subject, Table, Timeline, Trust, Unit, Window,
@@ -346,6 +347,6 @@ fn windows(measurement: &mut Measurement, about: &About) {
         window.repeated.into(),
         end.into(),
     ]);
-    let section = measurement.push("windows", "marked window", Content::Table(table));
+    let section = measurement.push(ids::section::WINDOWS, "marked window", Content::Table(table));
     section.notes.push(TIMES.to_owned());
 }

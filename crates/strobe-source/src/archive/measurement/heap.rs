@@ -1,6 +1,7 @@
 //! What became of a heap's blocks, as somebody recorded it: totals, leaks, call sites.
 
 use std::collections::HashMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Distributions, Finding, Kind, Label, Measure, Measurement,
@@ -50,13 +51,13 @@ impl HeapView<'_> {
         measurement.push("heap", "heap", Content::Table(self.summary()));
         if !self.heap.sites.is_empty() {
             let profile = Content::Profile(Box::new(self.profile()));
-            measurement.push("heap-profile", "heap: blocks by call chain", profile);
+            measurement.push(ids::section::HEAP_PROFILE, "heap: blocks by call chain", profile);
             let sites = Content::Table(self.sites());
             measurement.push("heap-sites", "heap: where blocks come from", sites);
         }
         if self.who.have_frees && self.heap.threads.len() > 1 {
             let threads = Content::Table(self.threads());
-            measurement.push("heap-threads", "heap by thread and handler", threads);
+            measurement.push(ids::section::HEAP_THREADS, "heap by thread and handler", threads);
         }
         let ages = [("freed blocks".to_owned(), self.heap.ages.as_ref())];
         let distributions = distributions(&self.unit, ages);
@@ -143,16 +144,16 @@ impl HeapView<'_> {
         if !table.is_empty() {
             let title =
                 "leaks: places whose live blocks grew all through the second half of the trace";
-            measurement.push("heap-leaks", title, Content::Table(table));
+            measurement.push(ids::section::HEAP_LEAKS, title, Content::Table(table));
         }
     }
 
     fn summary(&self) -> Table {
         let heap = self.heap;
         let mut table = Table::new(vec![
-            Column::text("what", ""),
+            Column::text(ids::column::WHAT, ""),
             count("blocks", "blocks"),
-            Column::figure("bytes", "bytes", Unit::BYTES),
+            Column::figure(ids::column::BYTES, "bytes", Unit::BYTES),
             Column::moment("at", "at", self.unit.clone()),
         ]);
         let blocks = |n: u64| Cell::from(self.seen(n, Unit::COUNT));
@@ -186,12 +187,12 @@ impl HeapView<'_> {
     /// As those of a simulated run.
     fn threads(&self) -> Table {
         let mut table = Table::new(vec![
-            Column::text("kind", "kind").worth(1),
+            Column::text(ids::column::KIND, "kind").worth(1),
             Column::text("thread", "thread"),
             Column::figure("peak", "at the peak", Unit::BYTES).of(self.heap.peak_bytes),
             Column::figure("live", "live at end", Unit::BYTES),
             count("live-blocks", "blocks"),
-            Column::figure("bytes", "allocated", Unit::BYTES).of(self.heap.total_bytes),
+            Column::figure(ids::column::BYTES, "allocated", Unit::BYTES).of(self.heap.total_bytes),
             count("blocks", "blocks"),
             count("freed", "freed"),
             count("freed-of-others", "of others").worth(2),
@@ -223,7 +224,7 @@ impl HeapView<'_> {
             count("live", "in use"),
             Column::figure("live-bytes", "bytes in use", Unit::BYTES).of(heap.live_bytes),
             count("allocations", "allocated"),
-            Column::figure("bytes", "bytes allocated", Unit::BYTES).of(heap.total_bytes),
+            Column::figure(ids::column::BYTES, "bytes allocated", Unit::BYTES).of(heap.total_bytes),
             Column::text(self.who.title, self.who.title),
             Column::text("callers", "called by"),
         ]);

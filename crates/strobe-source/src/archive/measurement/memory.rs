@@ -1,5 +1,6 @@
 //! Memory: high-water marks of stacks, and what became of the heap's blocks.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Address, Column, Content, Measurement, Quantity, Table, Unit};
 
 use super::events::About;
@@ -34,8 +35,8 @@ fn stacks(measurement: &mut Measurement, about: &About) {
         Column::figure("used", "high-water mark", Unit::BYTES),
         count("samples", "samples"),
         Column::moment("at", "at", Unit::NANOSECONDS),
-        Column::text("function", "in"),
-        Column::address("address", "address").worth(0),
+        Column::text(ids::column::FUNCTION, "in"),
+        Column::address(ids::column::ADDRESS, "address").worth(0),
     ]);
     for stack in &about.report.stacks {
         let place = format!("{:#010x}", stack.peak_function);
@@ -49,5 +50,5 @@ fn stacks(measurement: &mut Measurement, about: &About) {
             Address(stack.peak_function.into()).into(),
         ]);
     }
-    measurement.push("stacks", "stack high-water marks", Content::Table(table));
+    measurement.push(ids::section::STACKS, "stack high-water marks", Content::Table(table));
 }

@@ -1,6 +1,7 @@
 //! What is missing in a trace of events: what its tracer left out, what nobody can read, and events
 //! that are not in the order of their times.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Finding, Measurement, Quantity, Severity, Table, Unit,
 };
@@ -55,7 +56,7 @@ pub(super) fn push(measurement: &mut Measurement, about: &About) {
     let mut bad = Table::new(vec![
         Column::text("stream", "stream"),
         Column::figure("at", "from byte", Unit::BYTES),
-        Column::figure("bytes", "bytes", Unit::BYTES),
+        Column::figure(ids::column::BYTES, "bytes", Unit::BYTES),
         Column::text("why", "why"),
     ]);
     for found in &about.report.undecodable {

@@ -1,5 +1,6 @@
 //! A published profile beside the measurement of its samples.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Fact, Finding, Loss, Measurement, Parts, Severity, Table, Unit,
 };
@@ -45,7 +46,7 @@ pub fn published(mut samples: Measurement, published: &Published) -> Measurement
 fn table(published: &Published) -> Table {
     let samples = |id, title| Column::figure(id, title, Unit::SAMPLES);
     let mut table = Table::new(vec![
-        Column::text("function", "function"),
+        Column::text(ids::column::FUNCTION, "function"),
         samples("samples", "samples").of(published.counted),
         samples("published", "published").of(published.total),
         samples("with-fault", "with the fault"),

@@ -1,6 +1,7 @@
 //! Benchmarks of several firmwares side by side, as one source built for several cores.
 
 use std::collections::BTreeSet;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Cell, Column, Content, Ended, Fact, Finding, Instrument, Measurement, NamedPart, Subject,
@@ -67,8 +68,10 @@ pub fn across(parts: Vec<(String, Measurement)>) -> Measurement {
 type Key = (String, Option<u64>, String);
 
 fn keys(m: &Measurement) -> Vec<Key> {
-    let Some(table) = m.table("benchmarks") else { return Vec::new() };
-    let (Some(names), Some(inputs)) = (table.column("benchmark"), table.column("input")) else {
+    let Some(table) = m.table(ids::section::BENCHMARKS) else { return Vec::new() };
+    let (Some(names), Some(inputs)) =
+        (table.column(ids::column::BENCHMARK), table.column(ids::column::INPUT))
+    else {
         return Vec::new();
     };
     let key = |(name, input): (&Cell, &Cell)| {
@@ -81,15 +84,17 @@ fn keys(m: &Measurement) -> Vec<Key> {
 
 fn table(parts: &[(String, Measurement)], figure: &str, unit: &Unit) -> Table {
     let rows: BTreeSet<Key> = parts.iter().flat_map(|(_, m)| keys(m)).collect();
-    let mut columns =
-        vec![Column::text("benchmark", "benchmark"), Column::figure("input", "input", Unit::COUNT)];
+    let mut columns = vec![
+        Column::text(ids::column::BENCHMARK, "benchmark"),
+        Column::figure(ids::column::INPUT, "input", Unit::COUNT),
+    ];
     for (_, input, name) in &rows {
         columns[0].cells.push(name.as_str().into());
         columns[1].cells.push((*input).into());
     }
     for (part, m) in parts {
         let own = keys(m);
-        let cells = m.table("benchmarks").and_then(|table| table.column(figure));
+        let cells = m.table(ids::section::BENCHMARKS).and_then(|table| table.column(figure));
         let cell = |key: &Key| {
             let at = own.iter().position(|other| other == key)?;
             cells?.cells.get(at).cloned()

@@ -1,6 +1,7 @@
 //! How the cycles of a benchmark grow with its input.
 
 use strobe_analyse::statistics::growth::{Fit, Growth, growth};
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Cell, Column, Content, Section, Table, Unit};
 
 use super::Row;
@@ -11,9 +12,9 @@ const WORST: f64 = 0.1;
 /// A table of benchmarks with inputs that say something of growth; none if there is no such one.
 pub(super) fn section(rows: &[Row]) -> Option<Section> {
     let mut table = Table::new(vec![
-        Column::text("benchmark", "benchmark"),
+        Column::text(ids::column::BENCHMARK, "benchmark"),
         Column::text("growth", "growth"),
-        Column::text("cycles", "cycles, about"),
+        Column::text(ids::column::CYCLES, "cycles, about"),
         Column::figure("inputs", "inputs", Unit::COUNT),
         Column::figure("smallest", "from", Unit::COUNT),
         Column::figure("largest", "to", Unit::COUNT),

@@ -1,5 +1,6 @@
 //! Benchmarks of a firmware as a measurement: a row for each function and input.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Ended, Fact, Finding, Instrument, Measurement, Quantity, Severity,
     Subject, Table, Unit, Window,
@@ -57,7 +58,7 @@ pub(super) fn measurement(found: &Found) -> Measurement {
     out.push_total("benchmarks", "benchmarks", Quantity::exact(names(found.rows), Unit::COUNT));
     out.push_total("rows", "rows", Quantity::exact(found.rows.len(), Unit::COUNT));
     out.push_total("failed", "failed", Quantity::exact(failed, Unit::COUNT));
-    let section = out.push("benchmarks", TITLE, Content::Table(table(found)));
+    let section = out.push(ids::section::BENCHMARKS, TITLE, Content::Table(table(found)));
     section.notes.extend(notes(found));
     out.sections.extend(growth::section(found.rows));
     findings(found, &mut out);
@@ -125,9 +126,9 @@ fn table(found: &Found) -> Table {
     let rows = found.rows;
     let repeated = rows.iter().any(|row| row.calls.len() > 1);
     let mut columns = vec![
-        Column::text("benchmark", "benchmark"),
-        Column::figure("input", "input", Unit::COUNT),
-        Column::figure("cycles", "cycles", Unit::CYCLES),
+        Column::text(ids::column::BENCHMARK, "benchmark"),
+        Column::figure(ids::column::INPUT, "input", Unit::COUNT),
+        Column::figure(ids::column::CYCLES, "cycles", Unit::CYCLES),
     ];
     if repeated {
         columns.push(Column::figure("least", "least", Unit::CYCLES));
@@ -135,7 +136,7 @@ fn table(found: &Found) -> Table {
         columns.push(Column::figure("calls", "calls", Unit::COUNT));
     }
     columns.push(Column::figure("instructions", "instr.", Unit::INSTRUCTIONS));
-    columns.push(Column::figure("stack", "stack", Unit::BYTES));
+    columns.push(Column::figure(ids::column::STACK, "stack", Unit::BYTES));
     if found.watches_heap {
         columns.push(Column::figure("blocks", "blocks", Unit::COUNT));
         columns.push(Column::figure("allocated", "allocated", Unit::BYTES));

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use strobe_model::measurement::ids;
 
 use strobe_analyse::attribution::{By, Spot, rows};
 use strobe_model::measurement::{Content, Finding, Measurement, Severity};
@@ -43,7 +44,7 @@ pub(super) fn functions(likely: &Measurement, others: [&Measurement; 2]) -> Opti
 
 /// The cycles of each function that took any.
 fn cycles(of: &Measurement) -> BTreeMap<String, u64> {
-    let content = of.section("profile").map(|section| &section.content);
+    let content = of.section(ids::section::PROFILE).map(|section| &section.content);
     let Some(Content::Profile(profile)) = content else { return BTreeMap::new() };
     let Some(flat) = rows(profile, "cycles", &By::Function) else { return BTreeMap::new() };
     let mut out = BTreeMap::new();

@@ -1,5 +1,7 @@
 //! Distributions of single calls and windows, with their worst cases.
 
+use strobe_model::measurement::ids;
+use strobe_model::measurement::ids::suffix::WITH_CALLEES;
 use strobe_model::measurement::{
     Column, Content, Distribution, Distributions, Finding, Section, Severity, Spread, Table, Unit,
 };
@@ -12,15 +14,6 @@ use strobe_model::number::{counted, grouped};
 /// What holds of single calls where one run is all there is.
 pub const UNBOUNDED: &str =
     "Cycles by the likely model; what bounds single calls have is not known.";
-
-/// The section of single calls.
-pub const CALLS: &str = "calls";
-
-/// That of single windows.
-pub const WINDOWS: &str = "windows";
-
-/// What stands behind a function's name where its callees count.
-pub const WITH_CALLEES: &str = "with callees";
 
 /// Cycles per call, by function.
 pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
@@ -44,7 +37,7 @@ pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
     let content = Content::Distributions(Distributions { distributions: each.collect() });
     let title = "calls: cycles of each call with and without its callees, sleep included, handlers \
                  and other threads left out; entry to return counts them too";
-    let mut section = section(CALLS, title, content);
+    let mut section = section(ids::section::CALLS, title, content);
     section.notes = record.calls.iter().flat_map(notes).collect();
     if model.rules {
         section.notes.push(UNBOUNDED.to_owned());
@@ -129,7 +122,8 @@ pub(super) fn windows(record: &Record, model: &Model) -> Option<Section> {
         one.why = model.why.clone();
     }
     let content = Content::Distributions(Distributions { distributions: vec![one] });
-    let mut section = section(WINDOWS, "windows: cycles of each, from beginning to end", content);
+    let mut section =
+        section(ids::section::WINDOWS, "windows: cycles of each, from beginning to end", content);
     section.notes.extend(windows.longest.map(|at| {
         let (whole, rest) = (grouped(at.nanoseconds / 1000), at.nanoseconds % 1000);
         let cycle = grouped(at.cycle);

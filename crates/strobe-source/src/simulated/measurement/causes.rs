@@ -1,5 +1,6 @@
 //! Causes of cycles: what each is called, means and can be helped with, and the table of them.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     self, Cell, Column, Content, Kind, Measure, Number, Part, Section, Table, Unit,
 };
@@ -144,10 +145,10 @@ pub(super) fn section(record: &Record, model: &Model) -> Option<Section> {
         return None;
     }
     let mut table = Table::new(vec![
-        Column::figure("cycles", "cycles", Unit::CYCLES).of(total),
+        Column::figure(ids::column::CYCLES, "cycles", Unit::CYCLES).of(total),
         Column::text("letter", ""),
-        Column::text("cause", "cause"),
-        Column::text("measure", "measure").worth(0),
+        Column::text(ids::column::CAUSE, "cause"),
+        Column::text(ids::column::MEASURE, "measure").worth(0),
     ]);
     for (cause, cycles) in by_cause.iter().filter(|(_, cycles)| *cycles > 0) {
         let modelled = modelled(record, cause).filter(|m| m.cycles.likely == cycles);
@@ -169,5 +170,5 @@ pub(super) fn section(record: &Record, model: &Model) -> Option<Section> {
     let all = if all.likely == total { all } else { Bounds::exact(total) };
     let all = model.bounded(all, Unit::CYCLES).into();
     table.footer.push(vec![all, Cell::Empty, "all cycles".into(), Cell::Empty]);
-    Some(super::section("causes", "cycles by cause", Content::Table(table)))
+    Some(super::section(ids::section::CAUSES, "cycles by cause", Content::Table(table)))
 }

@@ -1,6 +1,7 @@
 //! What calls of the kit for the target cost in a run: what the firmware pays for being traced.
 
 use std::collections::BTreeMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{Column, Content, Section, Table, Unit};
 use strobe_model::{Place, Record};
@@ -12,8 +13,8 @@ pub(super) fn section_of(record: &Record, model: &Model) -> Option<Section> {
     let mut table = Table::new(vec![
         Column::figure("calls", "calls", Unit::COUNT),
         Column::figure("per-call", "per call", Unit::CYCLES),
-        Column::figure("cycles", "cycles", Unit::CYCLES).of(record.totals.cycles.likely),
-        Column::text("function", "function"),
+        Column::figure(ids::column::CYCLES, "cycles", Unit::CYCLES).of(record.totals.cycles.likely),
+        Column::text(ids::column::FUNCTION, "function"),
     ]);
     for (name, (calls, cycles)) in costs(record).into_iter().filter(|(_, cost)| cost.0 > 0) {
         let per_call = model.mean(cycles, calls);

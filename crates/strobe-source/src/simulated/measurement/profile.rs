@@ -2,6 +2,7 @@
 //! and the call tree.
 
 use std::collections::HashMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Address, Content, Functions, Kind, Label, Measure, Part, Profile, Samples, Section, Unit,
@@ -18,7 +19,8 @@ pub(super) fn section(record: &Record, model: &Model) -> Option<Section> {
     }
     let mut builder = Builder::default();
     let (out, notes) = builder.profile(record, model);
-    let mut section = super::section("profile", "cycles by place", Content::Profile(Box::new(out)));
+    let mut section =
+        super::section(ids::section::PROFILE, "cycles by place", Content::Profile(Box::new(out)));
     section.notes = notes;
     Some(section)
 }

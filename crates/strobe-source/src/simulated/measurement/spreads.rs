@@ -1,6 +1,7 @@
 //! Distributions: latencies and runs of interrupts and threads, widths on pins, times between
 //! marks.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Content, Distribution, Distributions, Section, Spread, Unit};
 use strobe_model::{Record, Series};
 
@@ -67,7 +68,7 @@ pub(super) fn pins(record: &Record, model: &Model) -> Option<Section> {
     }
     let distributions = record.series.iter().map(|series| pin(record, series, model)).collect();
     let content = Content::Distributions(Distributions { distributions });
-    let mut section = section("pins", "pins and marks", content);
+    let mut section = section(ids::section::PINS, "pins and marks", content);
     let short = record.series.iter().filter(|series| series.count > series.values.len() as u64);
     section.notes.extend(short.map(|series| {
         let (kept, count) = (series.values.len(), series.count);

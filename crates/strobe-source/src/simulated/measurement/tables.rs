@@ -1,5 +1,6 @@
 //! Tables of interrupts and of registers without a model.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Cell, Column, Content, Section, Table, Unit};
 use strobe_model::{ExceptionStatistics, Record};
 
@@ -25,7 +26,7 @@ pub(super) fn interrupts(record: &Record, model: &Model) -> Option<Section> {
         Column::figure("latency-max-at", "max at", Unit::NANOSECONDS).worth(1),
         Column::figure("lost", "lost", Unit::COUNT),
         Column::text("name", "name"),
-        Column::text("handler", "handler"),
+        Column::text(ids::column::HANDLER, "handler"),
         Column::text("latency-max-after", "max after").worth(1),
         Column::figure("number", "number", Unit::COUNT).worth(0),
     ]);
@@ -53,7 +54,7 @@ pub(super) fn interrupts(record: &Record, model: &Model) -> Option<Section> {
                  latency from pending to first instruction; lost: requests of the whole run that \
                  came \
                  while the same one still waited";
-    Some(section("interrupts", title, Content::Table(table)))
+    Some(section(ids::section::INTERRUPTS, title, Content::Table(table)))
 }
 
 /// The code that had the core while a request waited longest.
@@ -72,7 +73,7 @@ pub(super) fn unmodelled(record: &Record) -> Option<Section> {
         return None;
     }
     let mut table = Table::new(vec![
-        Column::address("address", "address"),
+        Column::address(ids::column::ADDRESS, "address"),
         Column::figure("reads", "reads", Unit::COUNT),
         Column::figure("writes", "writes", Unit::COUNT),
         Column::text("peripheral", "peripheral"),

@@ -1,6 +1,7 @@
 //! Tables of threads: whose the cycles were, their stacks, the worst cases.
 
 use std::cmp::Reverse;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Fact, Quantity, Section, Table, Trust, Unit,
@@ -88,7 +89,7 @@ pub(super) fn threads(record: &Record, model: &Model) -> Option<Section> {
         Column::figure("longest-run", "longest run", Unit::CYCLES),
         count("wakes-unknown", "woken, moment unknown").worth(1),
         count("priority", "prio."),
-        Column::text("kind", ""),
+        Column::text(ids::column::KIND, ""),
         Column::text("name", "name"),
     ]);
     let some = |n: u64| Cell::from((n > 0).then(|| model.times(n)));
@@ -117,7 +118,7 @@ pub(super) fn threads(record: &Record, model: &Model) -> Option<Section> {
     let system = system.map_or_else(String::new, |system| format!("; {}", system.name));
     let title =
         format!("threads and interrupts: busy cycles of their own, shares of all cycles{system}");
-    Some(section("threads", title, Content::Table(table)))
+    Some(section(ids::section::THREADS, title, Content::Table(table)))
 }
 
 /// Wake-ups in short, of a record that does not have their distributions.
@@ -146,7 +147,7 @@ pub(super) fn wake_up_times(record: &Record, model: &Model) -> Option<Section> {
         ]);
     }
     let title = "wake-up to run: cycles from what woke a thread up to its first instruction";
-    (!table.is_empty()).then(|| section("wake-up-times", title, Content::Table(table)))
+    (!table.is_empty()).then(|| section(ids::section::WAKE_UP_TIMES, title, Content::Table(table)))
 }
 
 /// The stack that came nearest to its end or, where no end is known, the deepest.
@@ -174,11 +175,11 @@ pub(super) fn stacks(record: &Record, model: &Model) -> Option<Section> {
     let mut table = Table::new(vec![
         Column::text("thread", "thread"),
         Column::address("low", "lowest").worth(2),
-        Column::address("top", "top").worth(2),
+        Column::address(ids::column::TOP, "top").worth(2),
         Column::figure("size", "size", Unit::BYTES),
         Column::figure("used", "used", Unit::BYTES),
         Column::figure("margin", "margin", Unit::BYTES),
-        Column::figure("painted", "used by its paint", Unit::BYTES).worth(2),
+        Column::figure(ids::column::PAINTED, "used by its paint", Unit::BYTES).worth(2),
         Column::moment("at", "deepest at", Unit::NANOSECONDS).worth(3),
         Column::text("deepest", "deepest in").worth(4),
         Column::address("structure", "structure").worth(1),
@@ -224,9 +225,11 @@ pub(super) fn stacks(record: &Record, model: &Model) -> Option<Section> {
         ]);
     }
     // Few systems paint their stacks.
-    table.columns.retain(|c| c.id != "painted" || c.cells.iter().any(|c| *c != Cell::Empty));
+    table
+        .columns
+        .retain(|c| c.id != ids::column::PAINTED || c.cells.iter().any(|c| *c != Cell::Empty));
     let title = "stacks: the part of each that was in use";
-    (!table.is_empty()).then(|| section("stacks", title, Content::Table(table)))
+    (!table.is_empty()).then(|| section(ids::section::STACKS, title, Content::Table(table)))
 }
 
 /// A worst case, in words, with where it was.
@@ -261,12 +264,12 @@ fn worst(record: &Record) -> Vec<Worst> {
 /// When each of them ended, and where.
 pub(super) fn worst_cases(record: &Record, model: &Model) -> Option<Section> {
     let mut table = Table::new(vec![
-        Column::figure("cycles", "cycles", Unit::CYCLES),
+        Column::figure(ids::column::CYCLES, "cycles", Unit::CYCLES),
         Column::figure("time", "as time", Unit::NANOSECONDS),
         Column::figure("at", "at", Unit::NANOSECONDS),
         Column::figure("cycle", "cycle", Unit::CYCLES).worth(0),
-        Column::address("address", "address").worth(1),
-        Column::text("what", "what"),
+        Column::address(ids::column::ADDRESS, "address").worth(1),
+        Column::text(ids::column::WHAT, "what"),
     ]);
     for Worst { time, what, place } in worst(record) {
         let function = time.function.as_deref().unwrap_or(&time.address);
@@ -280,5 +283,5 @@ pub(super) fn worst_cases(record: &Record, model: &Model) -> Option<Section> {
         ]);
     }
     let title = "worst cases: when they ended, and where";
-    (!table.is_empty()).then(|| section("worst-cases", title, Content::Table(table)))
+    (!table.is_empty()).then(|| section(ids::section::WORST_CASES, title, Content::Table(table)))
 }

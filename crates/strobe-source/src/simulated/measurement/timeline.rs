@@ -5,6 +5,7 @@
 //! core. The rest is a span of the track for sleep, so that no time is on two tracks.
 
 use std::collections::HashMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Cell, Column, Content, Extent, Level, Section, SummaryTrack, Timeline, Track, TrackKind, Unit,
@@ -51,7 +52,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
         notes.push(note.to_owned());
     }
     let title = "who ran when";
-    let mut section = super::section("timeline", title, Content::Timeline(Box::new(builder.out)));
+    let mut section =
+        super::section(ids::section::TIMELINE, title, Content::Timeline(Box::new(builder.out)));
     section.notes = notes;
     Some(section)
 }

@@ -1,5 +1,6 @@
 //! Busy waiting apart from work.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Column, Content, Quantity, Section, Table, Unit};
 use strobe_model::{AddressSample, Bounds, Cause, Record, Trust, Until, Wait};
 
@@ -68,10 +69,10 @@ pub(super) fn table(record: &Record, model: &Model) -> Option<Section> {
     }
     let all = record.totals.cycles.likely;
     let mut table = Table::new(vec![
-        Column::figure("cycles", "cycles", Unit::CYCLES).of(all),
+        Column::figure(ids::column::CYCLES, "cycles", Unit::CYCLES).of(all),
         Column::figure("rounds", "rounds", Unit::COUNT).worth(2),
         Column::text("waits-for", "waits for"),
-        Column::text("place", "place"),
+        Column::text(ids::column::PLACE, "place"),
     ]);
     for wait in &record.waits {
         let cycles = match wait.cycles.is_exact() || !is_followed(wait) {
@@ -87,7 +88,7 @@ pub(super) fn table(record: &Record, model: &Model) -> Option<Section> {
     }
     let title = "waiting: loops that do nothing but wait for something or count, without sleep; \
                  with functions that they call to look";
-    Some(section("waiting", title, Content::Table(table)))
+    Some(section(ids::section::WAITING, title, Content::Table(table)))
 }
 
 /// What helps instead of a better algorithm, if much of the run is waits.

@@ -1,5 +1,6 @@
 //! A plan as a measurement: what is needed, what there is, what fits, and the registers.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Ended, Fact, Finding, Instrument, Measurement, Quantity,
     Settings, Severity, Subject, Table, Text, Unit, Window,
@@ -50,8 +51,12 @@ pub fn measurement(plan: &PlanReport) -> Measurement {
         measurement.push("proposals", "nearest plans that fit", table);
     }
     let title = "registers: writes in this order";
-    measurement.push("registers", title, Content::Table(registers(plan)));
-    measurement.push("fields", "fields of these registers", Content::Table(fields(plan)));
+    measurement.push(ids::section::REGISTERS, title, Content::Table(registers(plan)));
+    measurement.push(
+        ids::section::FIELDS,
+        "fields of these registers",
+        Content::Table(fields(plan)),
+    );
     // Whole, for whoever reads the plan again.
     let text = serde_json::to_string(&plan.settings).unwrap_or_default();
     let settings = Content::Text(Text { lines: vec![text], skipped_bytes: 0 });
@@ -146,7 +151,7 @@ fn budget(plan: &PlanReport) -> Table {
     let mut table = Table::new(vec![
         Column::text("part", "part"),
         Column::figure("packets", "packets", packet_rate()).worth(0),
-        Column::figure("bytes", "bytes", byte_rate()),
+        Column::figure(ids::column::BYTES, "bytes", byte_rate()),
         Column::text("how", "how"),
     ]);
     for part in &plan.parts {
@@ -196,7 +201,7 @@ fn registers(plan: &PlanReport) -> Table {
     let mut table = Table::new(vec![
         count("write", "write"),
         Column::text("register", "register"),
-        Column::address("address", "address"),
+        Column::address(ids::column::ADDRESS, "address"),
         Column::address("value", "value"),
         Column::address("mask", "bits written"),
         Column::address("check", "bits read back"),

@@ -1,6 +1,7 @@
 //! Figures of a damaged stream: none is exact.
 
 use strobe_model::Traced;
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Measurement, Number, Quantity, Spread, Table, Trust, Unit,
 };
@@ -157,7 +158,7 @@ fn seen(trust: Trust) -> impl Fn(Number) -> Cell {
 
 /// Of the watched values some may be missing anywhere.
 fn unsure_lines(out: &mut Measurement) {
-    let watched = out.sections.iter_mut().filter(|section| section.id == "watched");
+    let watched = out.sections.iter_mut().filter(|section| section.id == ids::section::WATCHED);
     for section in watched {
         if let Content::Timeline(line) = &mut section.content {
             line.exact.clear();
@@ -227,7 +228,9 @@ fn each(table: &mut Table, ids: &[&str], change: impl Fn(Number) -> Cell) {
 /// If no more times are wrong than that, a handler took at least as long as the longest without
 /// these.
 fn longest(traced: &Traced, silent: u64, table: &mut Table) {
-    let Some(column) = table.columns.iter_mut().find(|column| column.id == "max") else { return };
+    let Some(column) = table.columns.iter_mut().find(|column| column.id == ids::column::MAX) else {
+        return;
+    };
     for (cell, exception) in column.cells.iter_mut().zip(&traced.exceptions) {
         if let Some(least) = without_longest(&exception.times, silent) {
             *cell = Quantity::at_least(least, unit(&traced.times)).into();
@@ -254,7 +257,7 @@ fn section(traced: &Traced, out: &mut Measurement) {
         return;
     }
     let mut table = Table::new(vec![
-        Column::text("what", "what"),
+        Column::text(ids::column::WHAT, "what"),
         Column::figure("packets", "packets", Unit::COUNT),
     ]);
     if stream.packets_in_doubt > 0 {

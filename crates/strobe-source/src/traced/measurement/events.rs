@@ -1,5 +1,6 @@
 //! Exceptions, threads, event counters and watched variables, each in one place.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Extent, Gaps, Measurement, Table, Timeline, Track, TrackKind,
     Unit,
@@ -60,7 +61,7 @@ fn interrupts(traced: &Traced, out: &mut Measurement) {
         ]);
     }
     let title = "exceptions: times of their own, without handlers that interrupted them";
-    let section = out.push("interrupts", title, Content::Table(table));
+    let section = out.push(ids::section::INTERRUPTS, title, Content::Table(table));
     section.notes.push(
         "min, mean and max are of those whose entry and end are known to the tick; `at most` is \
          over those as well that timestamps give \
@@ -94,7 +95,7 @@ fn threads(traced: &Traced, out: &mut Measurement) {
         ]);
     }
     let title = "threads: time from switch to switch, handlers included";
-    out.push("threads", title, Content::Table(table));
+    out.push(ids::section::THREADS, title, Content::Table(table));
 }
 
 fn counters(traced: &Traced, out: &mut Measurement) {
@@ -111,7 +112,7 @@ fn counters(traced: &Traced, out: &mut Measurement) {
             Some(cycles) => counted.of(cycles),
             None => counted,
         },
-        Column::text("what", "what"),
+        Column::text(ids::column::WHAT, "what"),
     ]);
     for counter in &traced.counters {
         table.row([
@@ -131,7 +132,7 @@ fn watched(traced: &Traced, out: &mut Measurement) {
     }
     let count = |id, title| Column::figure(id, title, Unit::COUNT);
     let mut table = Table::new(vec![
-        Column::text("variable", "variable"),
+        Column::text(ids::column::VARIABLE, "variable"),
         count("comparator", "comparator").worth(1),
         count("reads", "reads"),
         count("writes", "writes"),
@@ -172,7 +173,7 @@ fn watched(traced: &Traced, out: &mut Measurement) {
 /// The code that made comparators match.
 fn sources(watched: &[Watched], out: &mut Measurement) {
     let mut table = Table::new(vec![
-        Column::text("variable", "variable"),
+        Column::text(ids::column::VARIABLE, "variable"),
         Column::text("from", "from"),
         Column::figure("matches", "matches", Unit::COUNT),
     ]);

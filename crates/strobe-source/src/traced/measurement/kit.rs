@@ -1,5 +1,6 @@
 //! The firmware's own records: marks, regions, values and channels by the names that it gives them.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Cell, Column, Content, Measurement, Table, Unit};
 use strobe_model::{Kit, KitWay, TimeBase, Traced, exception_name};
 
@@ -45,7 +46,7 @@ fn heap(kit: &Kit, times: &TimeBase, out: &mut Measurement) {
         uncertain: "records of the kit are missing, of allocations or frees perhaps",
     };
     view.push(out);
-    let threads = out.sections.iter_mut().find(|section| section.id == "heap-threads");
+    let threads = out.sections.iter_mut().find(|section| section.id == ids::section::HEAP_THREADS);
     if let Some(section) = threads.filter(|_| are_threads_known && kit.losses > 0) {
         section.notes.push(
             "Behind missing records the thread is unknown until the next record of one. A thread \
@@ -198,7 +199,7 @@ fn channels(kit: &Kit, out: &mut Measurement) {
     let mut table = Table::new(vec![
         Column::text("channel", "channel"),
         Column::figure("id", "id", Unit::COUNT).worth(1),
-        Column::figure("bytes", "bytes", Unit::BYTES),
+        Column::figure(ids::column::BYTES, "bytes", Unit::BYTES),
         Column::text("content", "content"),
         Column::figure("interrupted", "interrupted", Unit::COUNT),
     ]);

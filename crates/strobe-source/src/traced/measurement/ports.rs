@@ -1,5 +1,6 @@
 //! Stimulus ports: text, messages of `defmt`, or bytes that only the firmware understands.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Column, Content, Measurement, Table, Text, Unit};
 use strobe_model::{Decoded, Traced};
 
@@ -26,7 +27,7 @@ fn table(traced: &Traced, out: &mut Measurement) {
     let mut table = Table::new(vec![
         count("port", "port"),
         count("writes", "writes"),
-        Column::figure("bytes", "bytes", Unit::BYTES),
+        Column::figure(ids::column::BYTES, "bytes", Unit::BYTES),
         Column::figure("rate", "bytes/s", Unit::other("bytes/s")).worth(3),
         Column::text("content", "content"),
         count("messages", "messages").worth(4),

@@ -3,6 +3,7 @@
 //! Estimates and their intervals are worked out from the numbers by whoever shows them.
 
 use std::collections::{BTreeMap, HashMap};
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Address, Content, Frames, Functions, Kind, Label, Locations, Measure, Measurement, Part,
@@ -17,7 +18,7 @@ type Counts = (u64, u64);
 pub(super) fn section(record: &Record, traced: &Traced, out: &mut Measurement) {
     let by_who = !record.profile.shares.is_empty();
     let profile = profile(record, traced);
-    let section = out.push("profile", "samples", Content::Profile(Box::new(profile)));
+    let section = out.push(ids::section::PROFILE, "samples", Content::Profile(Box::new(profile)));
     section.notes.push(
         "Intervals are Wilson's, 95 %: of samples taken independently, about one share in twenty \
          lies outside. Code that runs in step with \
@@ -86,9 +87,9 @@ fn measures(traced: &Traced) -> Vec<Measure> {
     let part =
         |idle| Part { of: "samples".to_owned(), letter: None, idle, meaning: None, advice: None };
     vec![
-        measure("samples", None),
+        measure(ids::measure::SAMPLES, None),
         measure("awake", Some(part(false))),
-        measure("asleep", Some(part(true))),
+        measure(ids::measure::ASLEEP, Some(part(true))),
     ]
 }
 
@@ -175,9 +176,9 @@ fn samples(places: Places) -> Samples {
         at: places.keys().map(|(at, _)| *at).collect(),
         label: label.collect(),
         values: vec![
-            values("samples", |(all, _)| *all),
+            values(ids::measure::SAMPLES, |(all, _)| *all),
             values("awake", |(all, idle)| all - idle),
-            values("asleep", |(_, idle)| *idle),
+            values(ids::measure::ASLEEP, |(_, idle)| *idle),
         ],
     }
 }

@@ -1,5 +1,6 @@
 //! The stream itself: packets by kind, streams of the frames, how well packets could be timed.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Column, Content, Fact, Measurement, Quantity, Table, Unit};
 use strobe_model::{Flashed, Traced};
 
@@ -81,9 +82,9 @@ fn packets(traced: &Traced, out: &mut Measurement) {
         return;
     }
     let mut table = Table::new(vec![
-        Column::text("kind", "kind"),
+        Column::text(ids::column::KIND, "kind"),
         Column::figure("packets", "packets", Unit::COUNT),
-        Column::figure("bytes", "bytes", Unit::BYTES).of(stream.bytes),
+        Column::figure(ids::column::BYTES, "bytes", Unit::BYTES).of(stream.bytes),
         Column::figure("rate", "packets/s", Unit::other("packets/s")).worth(1),
     ]);
     for kind in &stream.kinds {
@@ -106,7 +107,7 @@ fn streams(traced: &Traced, out: &mut Measurement) {
     let all: u64 = frames.streams.iter().map(|(_, bytes)| bytes).sum();
     let mut table = Table::new(vec![
         Column::figure("stream", "stream", Unit::COUNT),
-        Column::figure("bytes", "bytes", Unit::BYTES).of(all),
+        Column::figure(ids::column::BYTES, "bytes", Unit::BYTES).of(all),
         Column::text("use", "use"),
     ]);
     for (number, bytes) in &frames.streams {

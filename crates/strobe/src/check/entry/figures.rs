@@ -1,6 +1,7 @@
 //! Which figure each key of a budget can ask for, and where it is looked up.
 
 use strobe_analyse::budget::{Selector, Statistic};
+use strobe_model::measurement::ids;
 
 use super::{Chosen, From, Window, Written};
 
@@ -170,7 +171,7 @@ impl Written {
         }
         if let Some(id) = &self.total {
             let chosen = Chosen::new(self.figure(&[""])?, run(), Selector::Total(id.clone()));
-            return Ok(if id.starts_with("heap-") { chosen.of_heap() } else { chosen });
+            return Ok(if id.starts_with(ids::prefix::HEAP) { chosen.of_heap() } else { chosen });
         }
         if self.heap == Some(true) {
             let known = ["peak", "live", "allocations", "allocated", "leaks", "failed"];

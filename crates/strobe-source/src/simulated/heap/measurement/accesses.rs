@@ -1,5 +1,6 @@
 //! What was seen of every access: those that must not be, and how much of each block is used.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Finding, Number, Quantity, Section, Severity, Table, Total, Unit,
 };
@@ -97,7 +98,7 @@ pub(super) fn totals(seen: &Seen) -> Vec<Total> {
 pub(super) fn by_site(seen: &Seen, sites: &Sites) -> Option<Section> {
     let inspection = seen.inspection?;
     let mut table = Table::new(columns());
-    table.columns.push(Column::text("function", "function"));
+    table.columns.push(Column::text(ids::column::FUNCTION, "function"));
     table.columns.push(Column::text("line", "line"));
     let sums =
         sites.all.iter().map(|site| (site, Sum::of(seen, inspection, site.blocks.iter().copied())));

@@ -1,6 +1,7 @@
 //! Tables of single blocks and calls: the biggest, the live, the failed; and of free memory.
 
 use rustc_hash::FxHashMap as HashMap;
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Address, Cell, Column, Content, Number, Section, Table, Unit};
 
 use super::places::Places;
@@ -17,7 +18,7 @@ fn single(seen: &Seen, places: &mut Places, blocks: Vec<&Block>) -> Table {
     let mut table = Table::new(vec![
         bytes("size", "size"),
         bytes("usable", "usable").worth(2),
-        Column::address("address", "address").worth(3),
+        Column::address(ids::column::ADDRESS, "address").worth(3),
         Column::moment("at", "allocated at", Unit::NANOSECONDS),
         nanoseconds("age", "for"),
         Column::text("state", "state"),

@@ -2,6 +2,7 @@
 //! allocates, of how many bytes, by how much it raises the heap, and what it leaves.
 
 use std::collections::HashMap;
+use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
     Content, Distribution, Distributions, Finding, Section, Severity, Spread, Unit,
@@ -92,7 +93,7 @@ pub(super) fn calls(seen: &Seen) -> Option<Section> {
     let title = "heap in calls: what each call and its callees allocate, by how many live bytes it \
                  is above its entry at most (peak) and when it returns (left)";
     let content = Content::Distributions(Distributions { distributions });
-    let mut out = section("heap-in-calls", title, content);
+    let mut out = section(ids::section::HEAP_IN_CALLS, title, content);
     notes.push("What a handler or another thread does meanwhile is not the call's.".to_owned());
     out.notes = notes;
     Some(out)
@@ -151,7 +152,7 @@ pub(super) fn windows(seen: &Seen) -> Option<Section> {
     let content = Content::Distributions(Distributions { distributions });
     let title = "heap in windows: what each allocates, the most live bytes in it (peak), and by \
                  how many they have grown at its end (left)";
-    Some(section("heap-in-windows", title, content))
+    Some(section(ids::section::HEAP_IN_WINDOWS, title, content))
 }
 
 /// Four of a name.

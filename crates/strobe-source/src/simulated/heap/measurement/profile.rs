@@ -1,6 +1,7 @@
 //! Blocks and bytes by call chain, apart by thread and handler.
 
 use rustc_hash::FxHashMap as HashMap;
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Content, Kind, Measure, Part, Section, Unit, Values};
 use strobe_sim::observe::schedule::Who;
 
@@ -87,5 +88,5 @@ pub(super) fn profile(seen: &Seen) -> Option<Section> {
         profile.chains.values.push(values);
     }
     let title = "heap by call chain";
-    Some(section("heap-profile", title, Content::Profile(Box::new(profile))))
+    Some(section(ids::section::HEAP_PROFILE, title, Content::Profile(Box::new(profile))))
 }

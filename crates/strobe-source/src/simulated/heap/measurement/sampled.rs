@@ -2,6 +2,7 @@
 //! with its interval. What was counted of all calls is exact.
 
 use std::collections::HashMap;
+use strobe_model::measurement::ids;
 
 use strobe_analyse::statistics::bytes::{Estimate, estimate};
 use strobe_model::measurement::{
@@ -127,7 +128,7 @@ fn table(seen: &Seen, sampler: &Sampler, sites: &Sites) -> Option<Section> {
         bytes("bytes", "allocated"),
         count("blocks", "blocks"),
         count("samples", "sampled").worth(1),
-        Column::text("function", "function"),
+        Column::text(ids::column::FUNCTION, "function"),
         Column::text("line", "line"),
     ]);
     let mut rows: Vec<(f64, &Site, Vec<&Block>)> = sites
@@ -189,5 +190,5 @@ fn profile(seen: &Seen, sampler: &Sampler) -> Option<Section> {
         profile.chains.values.push(values);
     }
     let title = "heap by call chain, estimated";
-    Some(section("heap-profile", title, Content::Profile(Box::new(profile))))
+    Some(section(ids::section::HEAP_PROFILE, title, Content::Profile(Box::new(profile))))
 }

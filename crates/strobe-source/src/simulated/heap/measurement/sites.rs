@@ -1,6 +1,7 @@
 //! Call sites: what each allocated, whether it leaks, which blocks it allocates again and again.
 
 use rustc_hash::FxHashMap as HashMap;
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Cell, Column, Content, Number, Section, Spread, Table};
 
 use super::places::{Place, Places};
@@ -108,7 +109,7 @@ impl Sites {
             nanoseconds("lifetime", "mean lifetime").worth(2),
             count("failed", "failed").worth(3),
             Column::text("state", "state").worth(4),
-            Column::text("function", "function"),
+            Column::text(ids::column::FUNCTION, "function"),
             Column::text("line", "line"),
         ]);
         let any_failed = !seen.shadow.failures.is_empty();
@@ -186,7 +187,7 @@ pub(super) fn leaks(seen: &Seen, sites: &Sites) -> Option<Section> {
         count("end", "blocks at the end"),
         bytes("live", "live at end"),
         nanoseconds("oldest", "oldest"),
-        Column::text("function", "function"),
+        Column::text(ids::column::FUNCTION, "function"),
         Column::text("line", "line"),
     ]);
     for site in sites.leaks() {
@@ -205,7 +206,7 @@ pub(super) fn leaks(seen: &Seen, sites: &Sites) -> Option<Section> {
     }
     let rows = seen.is_whole() && !table.is_empty();
     let title = "leaks: places whose live blocks grew all through the second half of the run";
-    rows.then(|| section("heap-leaks", title, Content::Table(table)))
+    rows.then(|| section(ids::section::HEAP_LEAKS, title, Content::Table(table)))
 }
 
 /// Blocks of one size that one place allocates again and again.
@@ -231,7 +232,7 @@ pub(super) fn repeated(seen: &Seen, sites: &Sites) -> Option<Section> {
         bytes("size", "of"),
         bytes("bytes", "bytes"),
         count("freed", "freed"),
-        Column::text("function", "function"),
+        Column::text(ids::column::FUNCTION, "function"),
         Column::text("line", "line"),
     ]);
     for (all, blocks, freed, size, site) in rows.into_iter().take(MOST_ROWS) {

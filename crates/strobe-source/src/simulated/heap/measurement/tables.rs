@@ -1,5 +1,6 @@
 //! Tables of heaps by function, thread, allocator and size.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Distribution, Distributions, Section, Spread, Table, Unit,
 };
@@ -21,7 +22,7 @@ pub(super) fn nanoseconds(id: &str, title: &str) -> Column {
 /// Calls by function.
 pub(super) fn calls(seen: &Seen) -> Section {
     let mut table = Table::new(vec![
-        Column::text("function", "function"),
+        Column::text(ids::column::FUNCTION, "function"),
         count("calls", "calls"),
         Column::text("does", "does"),
         Column::text("allocator", "allocator"),
@@ -120,7 +121,7 @@ fn uses(seen: &Seen) -> Vec<(Who, Use)> {
 pub(super) fn threads(seen: &Seen, fates: &Fates) -> Option<Section> {
     let whole = fates.all;
     let mut table = Table::new(vec![
-        Column::text("kind", "kind").worth(1),
+        Column::text(ids::column::KIND, "kind").worth(1),
         Column::text("thread", "thread"),
         bytes("peak", "at the peak").of(seen.shadow.peak.bytes),
         bytes("live", "live at end"),
@@ -149,7 +150,9 @@ pub(super) fn threads(seen: &Seen, fates: &Fates) -> Option<Section> {
         ]);
     }
     let rows = !table.is_empty();
-    rows.then(|| section("heap-threads", "heap by thread and handler", Content::Table(table)))
+    rows.then(|| {
+        section(ids::section::HEAP_THREADS, "heap by thread and handler", Content::Table(table))
+    })
 }
 
 /// By allocator.
@@ -267,6 +270,6 @@ pub(super) fn spreads(seen: &Seen) -> Option<Section> {
     let any = !distributions.is_empty();
     any.then(|| {
         let content = Content::Distributions(Distributions { distributions });
-        section("heap-spreads", "blocks: sizes and lifetimes", content)
+        section(ids::section::HEAP_SPREADS, "blocks: sizes and lifetimes", content)
     })
 }

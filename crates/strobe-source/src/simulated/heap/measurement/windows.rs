@@ -1,6 +1,7 @@
 //! What happens to the heap between marks: allocations in each window, and how live blocks grow
 //! from its beginning to its end.
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Cell, Column, Content, Section, Table, Unit};
 
 use super::sites::Sites;
@@ -124,7 +125,7 @@ pub(super) fn by_site(seen: &Seen, sites: &Sites) -> Option<Section> {
         count("blocks", "blocks"),
         bytes("left", "left at the end of their window"),
         count("left-blocks", "blocks"),
-        Column::text("function", "function"),
+        Column::text(ids::column::FUNCTION, "function"),
         Column::text("line", "line"),
     ]);
     let mut rows: Vec<_> = sites.all.iter().map(|site| (InWindows::default(), site)).collect();
@@ -149,5 +150,5 @@ pub(super) fn by_site(seen: &Seen, sites: &Sites) -> Option<Section> {
     }
     let any = !table.is_empty();
     let title = "allocated in windows, by call site: what is left when the window ends";
-    any.then(|| section("heap-window-sites", title, Content::Table(table)))
+    any.then(|| section(ids::section::HEAP_WINDOW_SITES, title, Content::Table(table)))
 }

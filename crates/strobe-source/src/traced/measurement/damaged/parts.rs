@@ -1,6 +1,7 @@
 //! Marks and the parts between them, where some of the marks are wrong or missing.
 
 use strobe_decode::swo::reader::Framing;
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Quantity, Trust};
 use strobe_synth::swo::Stream;
 
@@ -59,7 +60,7 @@ fn parts_without_an_end_have_no_length() {
     let bounds = Bounds { from: port(5), to: port(6) };
     let settings = Settings { bounds, period_cycles: None, ..settings() };
     let out = within(&stream.bytes, Framing::Bare, &settings);
-    assert!(out.total("cycles").is_none(), "{:?}", out.total("cycles"));
+    assert!(out.total(ids::total::CYCLES).is_none(), "{:?}", out.total(ids::total::CYCLES));
     let Trust::Unknown { why } = out.window.duration.trust() else { panic!("{:?}", out.window) };
     assert!(why.contains("their ends perhaps among them"), "{why}");
     assert_eq!(out.window.entries, None);

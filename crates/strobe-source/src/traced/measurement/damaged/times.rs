@@ -2,6 +2,7 @@
 //! period.
 
 use strobe_decode::swo::reader::Framing;
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{Cell, Quantity, Trust};
 use strobe_synth::swo::Stream;
 
@@ -58,7 +59,7 @@ fn sampling_that_was_off_is_no_damage() {
     assert!(why.contains("sampling was off"), "{why}");
     let entered = column(&out, "interrupts", "entered");
     assert!(matches!(entered[..], [Cell::Exact(n)] if n.as_u64() == 4000), "{entered:?}");
-    assert_eq!(out.total("samples").and_then(Quantity::value), Some(3600u64.into()));
+    assert_eq!(out.total(ids::total::SAMPLES).and_then(Quantity::value), Some(3600u64.into()));
     // Beside other signs of wrong bits it may be one as well.
     let out = measured(&flipped(&stream.bytes, 1000, 1), Framing::Bare);
     assert_eq!(out.findings.first().map(|f| f.code.as_str()), Some("damaged"));
@@ -75,7 +76,7 @@ fn a_wrong_period_is_no_loss() {
         let lost = out.coverage.lost.as_ref().expect("samples can be lost");
         let Trust::Unknown { why } = lost.trust() else { panic!("{lost:?}") };
         assert!(why.contains("the period or the tick may be another one"), "{why}");
-        let cycles = out.total("cycles").expect("there are timestamps");
+        let cycles = out.total(ids::total::CYCLES).expect("there are timestamps");
         assert_eq!(cycles.trust(), &Trust::AtLeast);
         is_honest(&out, &truth);
         assert!(!out.findings.iter().any(|finding| finding.code == "damaged"));
