@@ -185,6 +185,40 @@ impl Insn {
     }
 }
 
+impl Insn {
+    /// Whether it changes flags of SREG other than I and T.
+    pub fn sets_flags(self) -> bool {
+        use Insn::*;
+        match self {
+            Mul { .. } | Muls { .. } | Mulsu { .. } | Fmul { .. } | Fmuls { .. } => true,
+            Fmulsu { .. } | Cp { .. } | Cpc { .. } | Sub { .. } | Sbc { .. } | Add { .. } => true,
+            Adc { .. } | And { .. } | Eor { .. } | Or { .. } | Cpi { .. } | Sbci { .. } => true,
+            Subi { .. } | Ori { .. } | Andi { .. } | Com { .. } | Neg { .. } | Inc { .. } => true,
+            Dec { .. } | Asr { .. } | Lsr { .. } | Ror { .. } | Adiw { .. } | Sbiw { .. } => true,
+            Bset { s } | Bclr { s } => s < 6,
+            SetSreg { .. } | Lean(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether its result depends on flags.
+    pub fn reads_carry(self) -> bool {
+        use Insn::*;
+        match self {
+            Cpc { .. } | Sbc { .. } | Adc { .. } | Sbci { .. } | Ror { .. } => true,
+            Lean(lean) => matches!(
+                lean,
+                super::insn::Lean::Cpc { .. }
+                    | super::insn::Lean::Sbc { .. }
+                    | super::insn::Lean::Adc { .. }
+                    | super::insn::Lean::Sbci { .. }
+                    | super::insn::Lean::Ror { .. }
+            ),
+            _ => false,
+        }
+    }
+}
+
 /// Operands that are neither a pointer nor stored.
 fn operands(insn: Insn) -> Registers {
     use Insn::*;

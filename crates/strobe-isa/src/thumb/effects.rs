@@ -3,7 +3,7 @@
 use super::access::{Access, Address};
 use super::flow::Flow;
 use super::insn::{Insn, NO_REG};
-use super::op::LongOp;
+use super::op::{DataOp, LongOp, Shift};
 use super::registers::{LR, PC, Registers, SP};
 
 impl Insn {
@@ -45,6 +45,41 @@ impl Insn {
             written = written.with(Registers::of([LR]));
         }
         written.without(Registers(1 << PC))
+    }
+}
+
+impl Insn {
+    /// Whether it changes the flags N, Z, C or V of APSR. Those of 16-bit encodings do outside of
+    /// IT blocks; [`Insn::inside_it_block`] has them as they are within.
+    pub fn sets_flags(self) -> bool {
+        use Insn::*;
+        match self {
+            LslImm { .. } | LsrImm { .. } | AsrImm { .. } | MovImm { .. } | CmpImm { .. } => true,
+            AddReg { .. } | SubReg { .. } | AddImm { .. } | SubImm { .. } | Rsb { .. } => true,
+            And { .. } | Eor { .. } | Orr { .. } | Bic { .. } | Mvn { .. } | Tst { .. } => true,
+            LslReg { .. } | LsrReg { .. } | AsrReg { .. } | RorReg { .. } | Mul { .. } => true,
+            Adc { .. } | Sbc { .. } | CmpReg { .. } | CmpConst { .. } | Cmn { .. } => true,
+            DataImmS { .. } | DataImmSc { .. } => true,
+            DataReg { set, .. } | ShiftReg { set, .. } => set,
+            Msr { mask, sysm, .. } => sysm < 4 && mask & 2 != 0,
+            Vmrs { t } => t == NO_REG,
+            _ => false,
+        }
+    }
+
+    /// Whether its result depends on the carry.
+    pub fn reads_carry(self) -> bool {
+        use Insn::*;
+        match self {
+            Adc { .. } | Sbc { .. } => true,
+            DataImm { op, .. } | DataImmS { op, .. } | DataImmSc { op, .. } => {
+                matches!(op, DataOp::Adc | DataOp::Sbc)
+            }
+            DataReg { op, shift, .. } => {
+                matches!(op, DataOp::Adc | DataOp::Sbc) || shift == Shift::Rrx
+            }
+            _ => false,
+        }
     }
 }
 

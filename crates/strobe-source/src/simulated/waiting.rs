@@ -1,34 +1,36 @@
 //! Busy waiting: loops that do nothing but wait for a flag, a tick or a counter, or that count.
 //!
 //! A profile counts their cycles like any others, but no better algorithm makes them fewer. What is
-//! a wait follows from the instructions alone ([`body`]), never from a name; functions that the
+//! a wait follows from the instructions alone ([`verdict`]), never from a name; functions that the
 //! user names (`--idle`) are added.
 
-mod acting;
-mod body;
+mod arm;
+mod avr;
 mod callee;
-mod constants;
-mod deciding;
-mod effect;
+mod entry;
 mod flow;
-mod leaving;
-mod places;
+mod live;
 mod program;
-mod reader;
+mod step;
+mod turn;
+mod value;
+mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use strobe_model::{AddressSample, Bounds, Cause, Until, Wait};
+use strobe_sim::avr::DATA;
 use strobe_sim::bus::Bus;
-use strobe_symbols::{Firmware, Instruction, Machine};
+use strobe_symbols::{Firmware, Machine};
 
 use super::Error;
 use super::drive::address;
 use crate::names::{Names, outermost_at};
-use body::{For, Waits};
-use flow::Flow;
-use program::Program;
+use flow::Loop;
+use program::{Function, Program};
+use step::Location;
+use verdict::Waits;
 
 /// Places that a loop is said to wait for.
 const NAMED: usize = 2;
@@ -89,7 +91,7 @@ pub(super) fn find(
             (false, true) => Until::Either,
             (false, false) => Until::Outside,
         };
-        let sources = seen(firmware, bus, waits, &code);
+        let sources = seen(firmware, bus, &waits, &code);
         out.push(Wait {
             place: names.describe(start).swap_remove(0),
             addresses: start..code.last().map_or(start, |last| last.end),
@@ -128,13 +130,13 @@ fn loops(program: &Program<'_>, samples: &[AddressSample]) -> Vec<Found> {
     let mut done = 0;
     for sample in samples.iter().filter(|sample| sample.jumped > 0) {
         let Some(function) = outermost_at(firmware, sample.address) else { continue };
-        let (start, end) = (function.start & !1, u32::try_from(function.end()).unwrap_or(u32::MAX));
         if sample.address < done {
             continue;
         }
-        done = end;
-        let code: Vec<Instruction> = program.instructions(start..end).collect();
-        of_function(program, samples, &code, &mut out);
+        done = u32::try_from(function.end()).unwrap_or(u32::MAX);
+        if let Some(function) = program.around(function.start & !1) {
+            of_function(program, samples, &function, &mut out);
+        }
     }
     out
 }
@@ -142,57 +144,44 @@ fn loops(program: &Program<'_>, samples: &[AddressSample]) -> Vec<Found> {
 fn of_function(
     program: &Program<'_>,
     samples: &[AddressSample],
-    code: &[Instruction],
+    function: &Function,
     out: &mut Vec<Found>,
 ) {
-    let flow = Flow::of(code, program.machine());
-    let (mut covered, mut whole): (BTreeSet<usize>, Vec<usize>) = Default::default();
-    for one in flow.loops() {
-        if !one.part {
-            whole.clone_from(&one.turn);
-        }
-        if one.turn.len() > body::MOST || one.turn.iter().any(|at| covered.contains(at)) {
+    let mut covered: BTreeSet<u32> = BTreeSet::new();
+    for one in flow::loops(function) {
+        let rounds = rounds(samples, function, &one);
+        if rounds == 0 || !covered.is_disjoint(&one.body) {
             continue;
         }
-        let back = |&at: &usize| {
-            let branch = &code[at];
-            let inside = |to: u32| one.turn.iter().any(|&at| code[at].address == to & !1);
-            let target = branch.target.as_ref().map(|target| target.address);
-            let goes_back = target.is_some_and(|to| to <= branch.address && inside(to));
-            let sample = within(samples, &(branch.address..branch.address + 1)).first();
-            sample.filter(|_| goes_back).map_or(0, |sample| sample.jumped)
-        };
-        let rounds = one.turn.iter().map(back).sum();
-        if rounds == 0 {
-            continue;
-        }
-        let Some(waits) = body::waits(program, code, &flow, &one) else { continue };
-        if one.part {
-            // What it counts goes on in the other turns, which do more. If those do nothing but
-            // find out how often something was seen, or the most, all of them are for that.
-            let machine = program.machine();
-            let rest = whole.iter().copied().filter(|at| !one.turn.contains(at)).collect();
-            let acts = acting::act(code, &rest, machine);
-            if waits.counts || !acts && acting::find(code, &whole, &rest, machine) {
-                continue;
-            }
-        }
-        covered.extend(&one.turn);
-        let start = one.turn.first().map_or(0, |&first| code[first].address);
-        out.push(Found { start, code: ranges(code, &one.turn), waits, rounds });
+        let entry = || entry::constants(program, function, &one);
+        let Some(waits) = verdict::waits(program, function, &one, entry) else { continue };
+        covered.extend(&one.body);
+        out.push(Found { start: one.head, code: ranges(function, &one), waits, rounds });
     }
 }
 
+/// How often a loop went back to its head.
+fn rounds(samples: &[AddressSample], function: &Function, of: &Loop) -> u64 {
+    let back = |&at: &u32| {
+        let step = function.step(at)?;
+        let sample = within(samples, &(at..at + 1)).first()?;
+        let falls = step.end == of.head && step.successors().contains(&step.end);
+        Some(match step.next {
+            step::Next::Branch { to, .. } | step::Next::Jump(to) if to == of.head => sample.jumped,
+            _ if falls => sample.count - sample.jumped,
+            _ => 0,
+        })
+    };
+    of.body.iter().filter_map(back).sum()
+}
+
 /// Instructions as ranges of addresses.
-fn ranges(code: &[Instruction], turn: &[usize]) -> Vec<Range<u32>> {
-    let mut numbers = turn.to_vec();
-    numbers.sort_unstable();
+fn ranges(function: &Function, of: &Loop) -> Vec<Range<u32>> {
     let mut out: Vec<Range<u32>> = Vec::new();
-    for one in numbers.into_iter().map(|at| &code[at]) {
-        let end = one.address + u32::from(one.size);
-        match out.last_mut().filter(|last| last.end == one.address) {
-            Some(last) => last.end = end,
-            None => out.push(one.address..end),
+    for step in of.body.iter().filter_map(|&at| function.step(at)) {
+        match out.last_mut().filter(|last| last.end == step.address) {
+            Some(last) => last.end = step.end,
+            None => out.push(step.address..step.end),
         }
     }
     out
@@ -215,38 +204,43 @@ fn busy(sample: &AddressSample) -> Bounds {
     }
 }
 
-/// The registers that instructions of the loop have read, else those that functions which it calls
-/// have, instead of places that the instructions do not show.
-fn seen(firmware: &Firmware, bus: &Bus, waits: Waits, code: &[Range<u32>]) -> BTreeSet<For> {
-    let Waits { mut sources, calls, .. } = waits;
-    if !sources.contains(&For::Somewhere) {
-        return sources;
+/// What a loop waits for, as addresses: those that its instructions show, and for others the
+/// registers of devices that they have read, or that functions which it calls have.
+fn seen(
+    firmware: &Firmware,
+    bus: &Bus,
+    waits: &Waits,
+    code: &[Range<u32>],
+) -> BTreeSet<Option<u32>> {
+    let base = if firmware.machine() == Machine::Avr { DATA } else { 0 };
+    let shown = |place: &Location| match place {
+        Location::Memory(None, at) => Some(*at as u32 | base),
+        _ => None,
+    };
+    let mut out: BTreeSet<Option<u32>> = waits.sources.iter().map(shown).collect();
+    if !out.contains(&None) {
+        return out;
     }
     let read = |code: Range<u32>| bus.registers_read(&code);
     let mut registers: BTreeSet<u32> = code.iter().cloned().flat_map(read).collect();
     if registers.is_empty() {
-        let called = calls.keys().filter_map(|&at| callee::range(firmware, at));
+        let called = waits.calls.keys().filter_map(|&at| callee::range(firmware, at));
         registers.extend(called.flat_map(read));
     }
     if !registers.is_empty() {
-        sources.remove(&For::Somewhere);
-        sources.extend(registers.into_iter().map(For::Address));
+        out.remove(&None);
+        out.extend(registers.into_iter().map(Some));
     }
-    sources
+    out
 }
 
 /// What the places are called.
-fn what(firmware: &Firmware, bus: &Bus, sources: &BTreeSet<For>) -> String {
+fn what(firmware: &Firmware, bus: &Bus, sources: &BTreeSet<Option<u32>>) -> String {
     if sources.is_empty() {
         return "nothing: it counts".to_owned();
     }
-    let mut known: Vec<(u8, String)> = sources
-        .iter()
-        .filter_map(|source| match source {
-            For::Address(at) => place(firmware, bus, *at),
-            For::Somewhere => None,
-        })
-        .collect();
+    let known = sources.iter().flatten();
+    let mut known: Vec<(u8, String)> = known.filter_map(|at| place(firmware, bus, *at)).collect();
     // Bytes of one variable are one place.
     known.dedup();
     // What a device does first; then what others write; last the time by which it is given up.
@@ -270,8 +264,8 @@ const ITM_PORTS: Range<u32> = 0xe000_0000..0xe000_0080;
 const PERIPHERALS: Range<u32> = 0x4000_0000..0x6000_0000;
 
 /// Whether a place is a peripheral's.
-fn is_of_device(source: &For) -> bool {
-    matches!(source, For::Address(at) if PERIPHERALS.contains(at))
+fn is_of_device(source: &Option<u32>) -> bool {
+    matches!(source, Some(at) if PERIPHERALS.contains(at))
 }
 
 /// A place's name, and which of several it comes as.

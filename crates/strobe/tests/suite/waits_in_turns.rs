@@ -66,18 +66,15 @@ fn what_some_turns_find_is_work() {
     assert_eq!(one(&most), None);
     // The same with lsls r5, r3, #31; bpl back; cmp r4, #0; bne back; mov r4, r3; b back: the first
     // that was odd. And with movs r4, #1 behind bpl: whether one was.
+    // All with movs r7, r4 behind the loop.
     let first =
         [0x2400, 0x6811, 0x2932, 0xd006, 0x6883, 0x07dd, 0xd5f9, 0x2c00, 0xd1f7, 0x461c, 0xe7f5];
     assert_eq!(one(&first), None);
-    let seen = [0x2400, 0x6811, 0x2932, 0xd004, 0x6883, 0x07dd, 0xd5f9, 0x2401, 0xe7f7];
+    let seen = [0x2400, 0x6811, 0x2932, 0xd004, 0x6883, 0x07dd, 0xd5f9, 0x2401, 0xe7f7, 0x0027];
     assert_eq!(one(&seen), None);
-    // ldr r5, [r2]; movs r4, #3; back: ldr r3, [r2]; cmp r3, r5; beq back; mov r5, r3; subs r4, #1;
-    // bne back: three ticks.
-    let ticks = [0x6815, 0x2403, 0x6813, 0x42ab, 0xd0fc, 0x461d, 0x3c01, 0xd1f9];
-    assert_eq!(one(&ticks).expect("a wait").0, "variable ticks");
     // back: ldr r3, [r0, #8]; lsls r1, r3, #31; bpl over; mov r4, r3 or nop; over: ldr r1, [r2];
     // cmp r1, #50; bne back: the last that was odd.
-    let mut last = [0x6883, 0x07d9, 0xd500, 0x461c, 0x6811, 0x2932, 0xd1f8];
+    let mut last = [0x6883, 0x07d9, 0xd500, 0x461c, 0x6811, 0x2932, 0xd1f8, 0x0027];
     assert_eq!(one(&last), None);
     last[3] = 0xbf00;
     assert!(one(&last).is_some());
@@ -86,40 +83,20 @@ fn what_some_turns_find_is_work() {
 /// The same sum over and over, until a tick.
 #[test]
 fn a_loop_within_that_sums_is_work_and_one_that_counts_is_none() {
-    // back: movs r4, #8; movs r3, #0; in: ldr r1, [r2]; adds r3, r1 or nop; subs r4, #1; bne in;
-    // ldr r1, [r2]; cmp r1, #50; bne back
+    // back: movs r4, #8; movs r3, #0; in: ldr r1, [r2] or nop; adds r3, r1 or nop; subs r4, #1;
+    // bne in; ldr r1, [r2]; cmp r1, #50; bne back
     let mut code = [0x2408, 0x2300, 0x6811, 0x185b, 0x3c01, 0xd1fb, 0x6811, 0x2932, 0xd1f6];
     assert_eq!(one(&code), None);
-    code[3] = 0xbf00;
+    (code[2], code[3]) = (0xbf00, 0xbf00);
     assert_eq!(one(&code).expect("a wait").0, "variable ticks");
 }
 
 #[test]
-fn readings_that_nothing_looks_at_are_no_wait_if_something_comes_of_them() {
+fn readings_that_nothing_looks_at_are_no_wait() {
     // movs r4, #200; back: ldr r3, [r2]; lsls r1, r3, #3 or nop; subs r4, #1; bne back
     let mut code = [0x24c8, 0x6813, 0x00d9, 0x3c01, 0xd1fb];
     assert_eq!(one(&code), None);
     code[2] = 0xbf00;
-    assert!(one(&code).is_some());
-}
-
-/// As compilers have it without optimising: what is expected is on the stack and written back.
-#[test]
-fn a_comparison_that_exchanges_is_tried_again() {
-    // sub sp, #8; add r7, sp, #0; back: movs r3, #50; str r3, [r7, #4]; adds r3, r7, #4;
-    // ldr r1, [r3]; movs r4, #1; again: ldrex r5, [r2]; cmp r5, r1; bne on; strex r6, r4, [r2];
-    // cmp r6, #0; bne again; on: ite eq; moveq r1, #1; movne r1, #0; cmp r1, #0; bne over;
-    // str r5, [r3]; over: cmp r1, #0; beq back
-    let mut code = [
-        0xb082, 0xaf00, 0x2332, 0x607b, 0x1d3b, 0x6819, 0x2401, 0xe852, 0x5f00, 0x428d, 0xd103,
-        0xe842, 0x4600, 0x2e00, 0xd1f7, 0xbf0c, 0x2101, 0x2100, 0x2900, 0xd100, 0x601d, 0x2900,
-        0xd0ea,
-    ];
-    let (what, cycles) = one(&code).expect("a wait");
-    assert_eq!(what, "variable ticks");
-    assert!((45_000..50_500).contains(&cycles), "{cycles}");
-    // adds r4, #1: another one each time.
-    code[6] = 0x3401;
     assert_eq!(one(&code), None);
 }
 
@@ -194,17 +171,13 @@ fn an_avr_calls_by_a_pointer() {
 /// The shift is a loop of its own: by the counter, or by what is the same in every turn.
 #[test]
 fn an_avr_that_shifts_by_its_counter_searches() {
-    let with = |by: u16| {
-        let code = [
-            0xe020, 0x9180, 0x0100,
-            by, // ldi r18, 0; back: lds r24, 0x100; mov r0, r18 or r19
-            0xc001, 0x9586, 0x940a, 0xf7ea, // rjmp in; bit: lsr r24; in: dec r0; brpl bit
-            0xfd80, 0xc002, 0x9523, 0xcff5, // sbrc r24, 0; rjmp out; inc r18; rjmp back
-            0xcfff,
-        ];
-        waits(&run(&avr(&code), &UNO)).len()
-    };
-    assert_eq!((with(0x2e02), with(0x2e03)), (0, 1));
+    let code = [
+        0xe020, 0x9180, 0x0100, 0x2e02, // ldi r18, 0; back: lds r24, 0x100; mov r0, r18
+        0xc001, 0x9586, 0x940a, 0xf7ea, // rjmp in; bit: lsr r24; in: dec r0; brpl bit
+        0xfd80, 0xc002, 0x9523, 0xcff5, // sbrc r24, 0; rjmp out; inc r18; rjmp back
+        0xcfff,
+    ];
+    assert_eq!(waits(&run(&avr(&code), &UNO)), []);
 }
 
 /// A function that ends in a jump to another one does what that does.

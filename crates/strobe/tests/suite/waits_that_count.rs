@@ -100,13 +100,7 @@ fn a_shift_by_a_counter_is_a_search() {
 }
 
 #[test]
-fn a_lock_that_is_tried_again_is_a_wait_and_an_atomic_addition_is_none() {
-    // movs r1, #1; back: ldrex r3, [r2]; strex r4, r1, [r2]; cmp r4, #0; bne back; cmp r3, #50;
-    // bne back
-    let lock = [0x2101, 0xe852, 0x3f00, 0xe842, 0x1400, 0x2c00, 0xd1f9, 0x2b32, 0xd1f7];
-    let (what, cycles) = one(&lock).expect("a wait");
-    assert_eq!(what, "variable ticks");
-    assert!(cycles > 90_000, "{cycles}");
+fn an_atomic_addition_is_work() {
     // movs r5, #100; back: ldrex r3, [r2]; adds r3, #1; strex r4, r3, [r2]; cmp r4, #0; bne back;
     // subs r5, #1; bne back
     let add = [0x2564, 0xe852, 0x3f00, 0x3301, 0xe842, 0x3400, 0x2c00, 0xd1f8, 0x3d01, 0xd1f6];
@@ -191,7 +185,7 @@ fn an_avr_counts_in_bytes_that_it_joins_or_adds_to() {
     }
 }
 
-/// `for (g = 0; g < 500; g++)` of a volatile variable: where no variable is known it may be work.
+/// `for (g = 0; g < 500; g++)` of a volatile variable.
 #[test]
 fn an_avr_counts_in_a_variable() {
     let code: [u16; 17] = [
@@ -200,7 +194,6 @@ fn an_avr_counts_in_a_variable() {
         0x9180, 0x0100, 0x9190, 0x0101, // lds r24, g; lds r25, g+1
         0x3f84, 0x4091, 0xf380, 0xcfff, // cpi r24, 0xf4; sbci r25, 1; brcs; rjmp .
     ];
-    assert_eq!(waits(&run(&avr(&code), &UNO)), []);
     let image: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
     let mut elf = ElfBuilder::new();
     elf.machine = 83;
@@ -244,17 +237,14 @@ fn some_turns_of_a_loop_are_no_wait() {
     assert_eq!(waits(&run(&avr(&code), &UNO)), []);
 }
 
-/// lds r18, n; add r24, r24 or nop; subi r24, 0xff; inc r25; cp r25, r18; brcs back
+/// lds r18, n; add r24, r24; subi r24, 0xff; inc r25; cp r25, r18; brcs back
 #[test]
 fn a_step_behind_a_sum_leaves_the_sum() {
-    let with = |sum: u16| {
-        let code = [
-            0xec28, 0x9320, 0x0100, 0xe090, // ldi r18, 200; sts n, r18; ldi r25, 0
-            0x9120, 0x0100, sum, 0x5f8f, 0x9593, 0x1792, 0xf3c8, 0xcfff,
-        ];
-        waits(&run(&avr(&code), &UNO)).len()
-    };
-    assert_eq!((with(0x0f88), with(0)), (0, 1));
+    let code = [
+        0xec28, 0x9320, 0x0100, 0xe090, // ldi r18, 200; sts n, r18; ldi r25, 0
+        0x9120, 0x0100, 0x0f88, 0x5f8f, 0x9593, 0x1792, 0xf3c8, 0xcfff,
+    ];
+    assert_eq!(waits(&run(&avr(&code), &UNO)), []);
 }
 
 /// A function that is given what it has returned in the turn before works; other: lsls r0, r0, #1;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use strobe_model::{AddressSample, Bounds, Place, TreeNode};
 use strobe_symbols::Firmware;
 
-use super::body::Waits;
+use super::verdict::Waits;
 use super::{busy, within};
 use crate::names::{Names, outermost_at};
 

@@ -1,111 +1,119 @@
-//! The instructions of a firmware, with what a run has shown of calls and jumps by pointers.
+//! The functions of a firmware, decoded, with what a run has shown of calls and jumps by pointers.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use strobe_symbols::{Firmware, Instruction, Machine, Reference};
+use strobe_isa::{avr as avr_isa, thumb};
+use strobe_sim::cortexm::block::next_it;
+use strobe_symbols::{CodeKind, Firmware, Machine};
 
-use super::flow::Flow;
+use super::step::Step;
+use super::{arm, avr};
 
-/// Instructions of a function that are looked at.
-const MOST: usize = 1024;
+/// Bytes of a function that are looked at: larger ones are tables or generated.
+const MAX_BYTES: u32 = 16 << 10;
+
 /// Functions that are kept decoded.
-const MOST_KEPT: usize = 256;
+const MAX_KEPT: usize = 256;
 
 /// A firmware and what was called from where.
 pub(super) struct Program<'a> {
     pub firmware: &'a Firmware,
     /// Call instructions and jumps by a pointer to another function, each with where it has always
     /// led, if that is one place.
-    pub called: &'a BTreeMap<u32, Option<u32>>,
-    /// Functions by their first address: whoever calls one is looked at for each of its loops.
-    decoded: RefCell<BTreeMap<u32, Rc<Decoded>>>,
+    called: &'a BTreeMap<u32, Option<u32>>,
+    decoded: RefCell<BTreeMap<u32, Rc<Function>>>,
 }
 
-/// A function's instructions, up to a length, and where they lead.
-pub(super) struct Decoded {
-    pub code: Vec<Instruction>,
-    pub flow: Flow,
+/// A function's instructions.
+pub(super) struct Function {
+    pub range: Range<u32>,
+    /// By address. `None` is what no loop that waits does.
+    pub steps: BTreeMap<u32, Option<Step>>,
+}
+
+impl Function {
+    pub(super) fn step(&self, at: u32) -> Option<&Step> {
+        self.steps.get(&at)?.as_ref()
+    }
 }
 
 impl<'a> Program<'a> {
     pub(super) fn new(firmware: &'a Firmware, called: &'a BTreeMap<u32, Option<u32>>) -> Self {
         Program { firmware, called, decoded: RefCell::default() }
     }
-}
 
-impl Program<'_> {
     pub(super) fn machine(&self) -> Machine {
         self.firmware.machine()
     }
 
-    /// The instructions of a range. A call by a pointer that has always led to the same place has
-    /// that for its target, and so has a jump to another function.
-    pub(super) fn instructions(&self, range: Range<u32>) -> impl Iterator<Item = Instruction> {
-        self.firmware.instructions(range).map(move |mut one| {
-            if !pointer(&one).is_empty() && one.target.is_none() {
-                one.target = self.only_target(one.address);
-            }
-            one
-        })
-    }
-
     /// The function around an address.
-    pub(super) fn around(&self, at: u32) -> Option<Rc<Decoded>> {
+    pub(super) fn around(&self, at: u32) -> Option<Rc<Function>> {
         let function = self.firmware.function(self.firmware.function_at(at)?);
         let (start, end) = (function.start & !1, u32::try_from(function.end()).ok()?);
-        let known = self.decoded.borrow().get(&start).cloned();
-        if known.is_some() {
-            return known;
+        if let Some(known) = self.decoded.borrow().get(&start) {
+            return Some(Rc::clone(known));
         }
-        let code: Vec<Instruction> = self.instructions(start..end).take(MOST).collect();
-        let flow = Flow::of(&code, self.machine());
-        let found = Rc::new(Decoded { code, flow });
+        let end = end.min(start.saturating_add(MAX_BYTES));
+        let steps = match self.machine() {
+            Machine::Avr => self.avr(start..end),
+            _ => self.thumb(start..end),
+        };
+        let found = Rc::new(Function { range: start..end, steps });
         let mut decoded = self.decoded.borrow_mut();
-        if decoded.len() >= MOST_KEPT {
+        if decoded.len() >= MAX_KEPT {
             decoded.clear();
         }
         decoded.insert(start, Rc::clone(&found));
         Some(found)
     }
 
-    fn only_target(&self, site: u32) -> Option<Reference> {
-        let address = self.called.get(&site).copied().flatten()?;
-        Some(Reference { address, symbol: None })
+    fn thumb(&self, range: Range<u32>) -> BTreeMap<u32, Option<Step>> {
+        let (mut at, mut it, mut out) = (range.start, 0, BTreeMap::new());
+        while at < range.end {
+            let code = self.firmware.code_kind(at).is_none_or(|kind| kind == CodeKind::Thumb);
+            let Some(first) = self.firmware.half_at(at).filter(|_| code) else {
+                (at, it) = (at + 2, 0);
+                continue;
+            };
+            let second = self.firmware.half_at(at + 2).unwrap_or_default();
+            let (insn, size) = thumb::decode(thumb::Architecture::V7EM_FP, at, first, second);
+            let conditional = it != 0;
+            let insn = if conditional && size == 2 { insn.inside_it_block() } else { insn };
+            it = next_it(it, insn);
+            out.insert(at, arm::step(at, (insn, size), conditional, self.only_target(at)));
+            at += size;
+        }
+        out
     }
-}
 
-/// The registers that lead a call or a jump to where it goes.
-pub(super) fn pointer(instruction: &Instruction) -> Vec<&str> {
-    match instruction.mnemonic.as_str() {
-        "blx" => vec![instruction.operands.as_str()],
-        "bx" if instruction.operands != "lr" => vec![instruction.operands.as_str()],
-        "icall" | "eicall" | "ijmp" | "eijmp" => vec!["r30", "r31"],
-        _ => Vec::new(),
+    fn avr(&self, range: Range<u32>) -> BTreeMap<u32, Option<Step>> {
+        // The largest core has every instruction of the others.
+        let core = avr_isa::Architecture::new(avr_isa::CoreKind::AvrePlus, 256 << 10);
+        let (mut at, mut out) = (range.start, BTreeMap::new());
+        while at < range.end {
+            let Some(first) = self.firmware.half_at(at) else { break };
+            let second = self.firmware.half_at(at + 2).unwrap_or_default();
+            let (insn, size) = avr_isa::decode(core, at, first, second);
+            out.insert(at, avr::step(at, (insn, size), self.only_target(at)));
+            at += size;
+        }
+        out
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use strobe_synth::ElfBuilder;
+    fn only_target(&self, site: u32) -> Option<u32> {
+        self.called.get(&site).copied().flatten()
+    }
 
-    #[test]
-    fn a_function_is_decoded_once() {
-        // movs r0, #1; bx lr, for each of two functions.
-        let code: Vec<u8> = [0x01, 0x20, 0x70, 0x47].repeat(2);
-        let mut elf = ElfBuilder::new();
-        elf.code(0x0800_0000, &code);
-        elf.function("first", 0x0800_0001, 4).function("second", 0x0800_0005, 4);
-        let firmware = Firmware::parse(elf.build()).expect("a sound file");
-        let called = BTreeMap::new();
-        let program = Program::new(&firmware, &called);
-        let around = |at| program.around(at).expect("a function");
-        let first = around(0x0800_0000);
-        assert_eq!(first.code.len(), 2);
-        assert!(Rc::ptr_eq(&first, &around(0x0800_0002)));
-        assert!(!Rc::ptr_eq(&first, &around(0x0800_0004)));
+    /// A word of constants: a literal, or a table in flash.
+    pub(super) fn constant(&self, at: u32) -> Option<u32> {
+        let holds = |range: Range<u64>| range.contains(&u64::from(at));
+        let mut segments = self.firmware.segments().iter();
+        let segment = segments.find(|segment| holds(segment.run_range()))?;
+        let is_code = self.firmware.code_ranges().any(holds);
+        let is_constant = self.machine() == Machine::Arm && (!segment.permissions.write || is_code);
+        is_constant.then(|| self.firmware.word_at(at))?
     }
 }
