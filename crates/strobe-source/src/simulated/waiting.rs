@@ -148,15 +148,15 @@ fn of_function(
     out: &mut Vec<Found>,
 ) {
     let mut covered: BTreeSet<u32> = BTreeSet::new();
-    for one in flow::loops(function) {
-        let rounds = rounds(samples, function, &one);
+    for one in function.loops() {
+        let rounds = rounds(samples, function, one);
         if rounds == 0 || !covered.is_disjoint(&one.body) {
             continue;
         }
-        let entry = || entry::constants(program, function, &one);
-        let Some(waits) = verdict::waits(program, function, &one, entry) else { continue };
+        let entry = || entry::constants(program, function, one);
+        let Some(waits) = verdict::waits(program, function, one, entry) else { continue };
         covered.extend(&one.body);
-        out.push(Found { start: one.head, code: ranges(function, &one), waits, rounds });
+        out.push(Found { start: one.head, code: ranges(function, one), waits, rounds });
     }
 }
 

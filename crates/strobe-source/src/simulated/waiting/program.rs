@@ -1,6 +1,6 @@
 //! The functions of a firmware, decoded, with what a run has shown of calls and jumps by pointers.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
@@ -9,6 +9,7 @@ use strobe_isa::{avr as avr_isa, thumb};
 use strobe_sim::cortexm::block::next_it;
 use strobe_symbols::{CodeKind, Firmware, Machine};
 
+use super::flow::{Loop, loops};
 use super::step::Step;
 use super::{arm, avr};
 
@@ -32,11 +33,17 @@ pub(super) struct Function {
     pub range: Range<u32>,
     /// By address. `None` is what no loop that waits does.
     pub steps: BTreeMap<u32, Option<Step>>,
+    loops: OnceCell<Vec<Loop>>,
 }
 
 impl Function {
     pub(super) fn step(&self, at: u32) -> Option<&Step> {
         self.steps.get(&at)?.as_ref()
+    }
+
+    /// Its loops, the longest first.
+    pub(super) fn loops(&self) -> &[Loop] {
+        self.loops.get_or_init(|| loops(self))
     }
 }
 
@@ -61,7 +68,7 @@ impl<'a> Program<'a> {
             Machine::Avr => self.avr(start..end),
             _ => self.thumb(start..end),
         };
-        let found = Rc::new(Function { range: start..end, steps });
+        let found = Rc::new(Function { range: start..end, steps, loops: OnceCell::new() });
         let mut decoded = self.decoded.borrow_mut();
         if decoded.len() >= MAX_KEPT {
             decoded.clear();
@@ -112,8 +119,10 @@ impl<'a> Program<'a> {
         let holds = |range: Range<u64>| range.contains(&u64::from(at));
         let mut segments = self.firmware.segments().iter();
         let segment = segments.find(|segment| holds(segment.run_range()))?;
-        let is_code = self.firmware.code_ranges().any(holds);
-        let is_constant = self.machine() == Machine::Arm && (!segment.permissions.write || is_code);
+        // Some linker scripts make one segment of code and data, writable.
+        let is_code = || self.firmware.code_kind(at & !3) == Some(CodeKind::Thumb);
+        let is_constant =
+            self.machine() == Machine::Arm && (!segment.permissions.write || is_code());
         is_constant.then(|| self.firmware.word_at(at))?
     }
 }

@@ -9,13 +9,13 @@ use super::flow::Loop;
 use super::live::{is_lost, is_result};
 use super::program::{Function, Program};
 use super::step::{AVR_STACK, Address, Effect, Location, Next, Step};
-use super::value::{Exact, Places, State, Value, get, join};
+use super::value::{Exact, FLAGS, Id, Numbers, Places, SOMEWHERE, State, Value, WAY};
 
 /// Calls within calls that are followed.
 const MAX_DEPTH: usize = 4;
 
 /// Instructions that are interpreted for one loop, those of inner loops several times.
-const MAX_STEPS: usize = 4096;
+const MAX_STEPS: usize = 1024;
 
 /// An instruction with the calls that lead to it: where each comes back to.
 type Place = (Vec<u32>, u32);
@@ -23,12 +23,14 @@ type Place = (Vec<u32>, u32);
 /// A turn of a loop, with what it calls.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
+    /// Its places.
+    pub numbers: Numbers,
     /// What places hold at its end.
     pub end: State,
     /// Memory that is read, and the parts of the addresses.
-    pub loads: BTreeSet<(Location, Places)>,
+    pub loads: Vec<(Id, Places)>,
     /// Memory that is written, the parts of the addresses, and the parts of what is written.
-    pub stores: BTreeSet<(Location, Places, Places)>,
+    pub stores: Vec<(Id, Places, Places)>,
     /// What decides when the loop is left.
     pub exits: Places,
     /// What decides which way a turn takes.
@@ -52,7 +54,7 @@ pub(super) fn interpret(
     program: &Program<'_>,
     function: &Function,
     of: &Loop,
-    known: &State,
+    known: &[(Location, u32)],
 ) -> Option<Turn> {
     let turn = interpret_with(program, function, of, known, BTreeSet::new())?;
     if turn.functions.is_empty() {
@@ -66,12 +68,16 @@ fn interpret_with(
     program: &Program<'_>,
     function: &Function,
     of: &Loop,
-    known: &State,
+    known: &[(Location, u32)],
     written: BTreeSet<u8>,
 ) -> Option<Turn> {
     let mut turn = Turn { equality: true, written, ..Turn::default() };
     let head: Place = (Vec::new(), of.head);
-    let mut before: BTreeMap<Place, State> = BTreeMap::from([(head.clone(), known.clone())]);
+    let mut entry = State::default();
+    for (place, value) in known {
+        entry.set(turn.numbers.of(place)?, Value::constant(*value));
+    }
+    let mut before: BTreeMap<Place, State> = BTreeMap::from([(head.clone(), entry)]);
     let mut open = VecDeque::from([head.clone()]);
     let (mut end, mut steps): (Option<State>, usize) = (None, 0);
     while let Some(at) = open.pop_front() {
@@ -83,21 +89,21 @@ fn interpret_with(
         let callee = if at.0.is_empty() { None } else { Some(program.around(at.1)?) };
         turn.functions.extend(callee.as_ref().map(|callee| callee.range.start));
         let step = callee.as_deref().unwrap_or(function).step(at.1)?;
-        turn.apply(program, step, &mut state);
+        turn.apply(program, step, &mut state)?;
         if callee.is_some() {
             turn.written.extend(step.writes());
         }
         for (to, state) in turn.successors(program, of, &at, step, state)? {
             if to == head {
                 match &mut end {
-                    Some(end) => _ = join(end, &state),
+                    Some(end) => _ = end.join(&state),
                     None => end = Some(state),
                 }
                 continue;
             }
             match before.get_mut(&to) {
                 Some(known) => {
-                    if !join(known, &state) {
+                    if !known.join(&state) {
                         continue;
                     }
                 }
@@ -111,21 +117,33 @@ fn interpret_with(
 }
 
 impl Turn {
-    /// What an instruction does to the places.
-    pub(super) fn apply(&mut self, program: &Program<'_>, step: &Step, state: &mut State) {
-        let decides = get(state, &Location::Flags);
+    /// What an instruction does to the places; `None` if there are too many.
+    fn apply(&mut self, program: &Program<'_>, step: &Step, state: &mut State) -> Option<()> {
+        let decides = state.get(FLAGS);
         for effect in &step.effects {
-            let (to, value) = self.effect(program, effect, state);
-            let Some(to) = to else { continue };
-            let value = match step.conditional {
-                true => {
-                    self.ways.extend(decides.parts.iter().cloned());
-                    value.join(&get(state, &to))
-                }
-                false => value,
-            };
-            state.insert(to, value);
+            let (to, mut value) = self.effect(program, effect, state)?;
+            if to == SOMEWHERE {
+                continue;
+            }
+            if step.conditional {
+                self.ways = self.ways.with(decides.parts);
+                value = value.join(state.get(to));
+            }
+            state.set(to, value);
         }
+        Some(())
+    }
+
+    fn value(&mut self, place: &Location, state: &State) -> Option<Value> {
+        Some(state.get(self.numbers.of(place)?))
+    }
+
+    fn parts(&mut self, places: &[Location], state: &State) -> Option<Places> {
+        let mut parts = Places::NONE;
+        for place in places {
+            parts = parts.with(self.value(place, state)?.parts);
+        }
+        Some(parts)
     }
 
     fn effect(
@@ -133,55 +151,79 @@ impl Turn {
         program: &Program<'_>,
         effect: &Effect,
         state: &State,
-    ) -> (Option<Location>, Value) {
-        let parts_of = |all: &[Location]| -> Places {
-            all.iter().flat_map(|from| get(state, from).parts).collect()
-        };
+    ) -> Option<(Id, Value)> {
         let (to, value) = match effect {
             Effect::Set(to, value) => (to, Value::constant(*value)),
-            Effect::Move(to, from, by) => (to, get(state, from).plus(*by)),
+            Effect::Move(to, from, by) => (to, self.value(from, state)?.plus(*by)),
             Effect::Carry(to, from, others) => {
-                let carry = get(state, &Location::Flags).parts;
-                (to, get(state, from).with_carry(&carry, &parts_of(others)))
+                let others = self.parts(others, state)?;
+                (to, self.value(from, state)?.with_carry(state.get(FLAGS).parts, others))
             }
             Effect::Sum(to, a, b, minus) => {
-                let sum = get(state, a).sum(get(state, b), *minus);
+                let sum = self.value(a, state)?.sum(self.value(b, state)?, *minus);
                 self.computes |= sum.exact == Exact::Unknown;
                 (to, sum)
             }
-            Effect::Test(to, from) => (to, Value::made(parts_of(from))),
+            Effect::Test(to, from) => (to, Value::made(self.parts(from, state)?)),
             Effect::Make(to, from) => {
-                let parts = parts_of(from);
+                let parts = self.parts(from, state)?;
                 self.computes = true;
-                self.computed.extend(parts.iter().cloned());
+                self.computed = self.computed.with(parts);
                 (to, Value::made(parts))
             }
-            Effect::Load(to, address) => (to, self.load(program, address, state)),
+            Effect::Load(to, address) => (to, self.load(program, address, state)?),
             Effect::Store(address, from) => {
-                let (place, parts) = place(address, state);
-                let value = get(state, from);
-                self.stores.insert((place.clone(), parts, value.parts.clone()));
-                return ((place != Location::Somewhere).then_some(place), value);
+                let (place, parts) = self.place(address, state)?;
+                let value = self.value(from, state)?;
+                self.stores.push((place, parts, value.parts));
+                return Some((place, value));
             }
         };
-        (Some(to.clone()), value)
+        Some((self.numbers.of(to)?, value))
     }
 
-    fn load(&mut self, program: &Program<'_>, address: &Address, state: &State) -> Value {
-        let (place, mut parts) = place(address, state);
-        if let Location::Memory(None, at) = place
+    fn load(&mut self, program: &Program<'_>, address: &Address, state: &State) -> Option<Value> {
+        let (place, parts) = self.place(address, state)?;
+        if let Location::Memory(None, at) = *self.numbers.place(place)
             && let Some(word) = program.constant(at as u32)
         {
-            return Value::constant(word);
+            return Some(Value::constant(word));
         }
-        self.loads.insert((place.clone(), parts.clone()));
-        match place {
-            Location::Somewhere => {
-                parts.insert(Location::Somewhere);
-                Value::made(parts)
+        self.loads.push((place, parts));
+        Some(match place {
+            SOMEWHERE => Value::made(parts.with(Places::one(SOMEWHERE))),
+            known => state.get(known),
+        })
+    }
+
+    /// Where an access goes, and what the address is made of.
+    fn place(&mut self, address: &Address, state: &State) -> Option<(Id, Places)> {
+        let (place, parts) = match address {
+            Address::Fixed(at) => (Location::at(*at), Places::NONE),
+            Address::Base(low, high, offset) => {
+                let value = self.value(&Location::Register(*low), state)?;
+                let upper = match high {
+                    Some(high) => Some(self.value(&Location::Register(*high), state)?),
+                    None => None,
+                };
+                let parts = upper.map_or(value.parts, |upper| value.parts.with(upper.parts));
+                let place = match (value.exact, upper.map(|upper| upper.exact)) {
+                    (Exact::Constant(low), Some(Exact::Constant(high))) => {
+                        let at = (high & 0xff) << 8 | low & 0xff;
+                        Location::at((at as u16).wrapping_add(*offset as u16).into())
+                    }
+                    (Exact::Constant(at), None) => Location::at(at.wrapping_add_signed(*offset)),
+                    (Exact::Copy(of, by), None | Some(Exact::Copy(..))) => {
+                        let base = Rc::new(self.numbers.place(of).clone());
+                        Location::Memory(Some(base), by.wrapping_add(*offset))
+                    }
+                    _ => Location::Somewhere,
+                };
+                (place, parts)
             }
-            known => get(state, &known),
-        }
+            Address::Computed(all) => (Location::Somewhere, self.parts(all, state)?),
+        };
+        Some((self.numbers.of(&place)?, parts))
     }
 
     /// Where the turn goes on; `None` if that is not known.
@@ -201,12 +243,12 @@ impl Turn {
                 next.map(|next| (to(next), state)).into_iter().collect()
             }
             Next::Branch { to: target, by, equality } => {
-                let parts = get(&state, by).parts;
+                let parts = self.value(by, &state)?.parts;
                 let all: Vec<u32> = [step.end, *target].into_iter().filter(inside).collect();
                 match all.len() {
-                    2 => self.ways.extend(parts),
+                    2 => self.ways = self.ways.with(parts),
                     _ => {
-                        self.exits.extend(parts);
+                        self.exits = self.exits.with(parts);
                         self.equality &= *equality;
                     }
                 }
@@ -225,70 +267,46 @@ impl Turn {
                 }
                 let mut calls = calls.clone();
                 calls.push(step.end);
-                vec![((calls, *target), moved_stack(program, state, -2))]
+                vec![((calls, *target), self.moved_stack(program, state, -2)?)]
             }
             Next::Return => {
                 let mut calls = calls.clone();
                 let back = calls.pop()?;
-                let state = moved_stack(program, state, 2);
-                let state = returned(program.machine(), state, &self.written);
+                let state = self.moved_stack(program, state, 2)?;
+                let state = self.returned(program.machine(), state)?;
                 vec![((calls, back), state)]
             }
         })
     }
-}
 
-/// Calls of an AVR push the return address, and returns take it off.
-fn moved_stack(program: &Program<'_>, mut state: State, bytes: i32) -> State {
-    if program.machine() == Machine::Avr {
-        let stack = Location::Register(AVR_STACK);
-        let moved = get(&state, &stack).plus(bytes);
-        state.insert(stack, moved);
-    }
-    state
-}
-
-/// What callers may rely on behind a call: what registers hold that a function may change and that
-/// are no results is for nobody (AAPCS 6.1.1; avr-gcc's ABI).
-fn returned(machine: Machine, mut state: State, written: &BTreeSet<u8>) -> State {
-    // Of an AVR's results few have 64 bits.
-    let is_result = |register| match machine {
-        Machine::Avr => (22..26).contains(&register),
-        _ => is_result(machine, register),
-    };
-    let is_lost = |register| is_lost(machine, register) && !is_result(register);
-    for &register in written.iter().filter(|register| is_lost(**register)) {
-        let nothing = Value::made(Places::from([Location::Way]));
-        state.insert(Location::Register(register), nothing);
-    }
-    state
-}
-
-/// Where an access goes, and what the address is made of.
-fn place(address: &Address, state: &State) -> (Location, Places) {
-    match address {
-        Address::Fixed(at) => (Location::at(*at), Places::new()),
-        Address::Base(low, high, offset) => {
-            let value = get(state, &Location::Register(*low));
-            let upper = high.map(|high| get(state, &Location::Register(high)));
-            let mut parts = value.parts;
-            parts.extend(upper.iter().flat_map(|upper| upper.parts.iter().cloned()));
-            let place = match (value.exact, upper.map(|upper| upper.exact)) {
-                (Exact::Constant(low), Some(Exact::Constant(high))) => {
-                    let at = (high & 0xff) << 8 | low & 0xff;
-                    Location::at((at as u16).wrapping_add(*offset as u16).into())
-                }
-                (Exact::Constant(at), None) => Location::at(at.wrapping_add_signed(*offset)),
-                (Exact::Copy(of, by), None | Some(Exact::Copy(..))) => {
-                    Location::Memory(Some(Rc::new(of)), by.wrapping_add(*offset))
-                }
-                _ => Location::Somewhere,
-            };
-            (place, parts)
+    /// Calls of an AVR push the return address, and returns take it off.
+    fn moved_stack(
+        &mut self,
+        program: &Program<'_>,
+        mut state: State,
+        bytes: i32,
+    ) -> Option<State> {
+        if program.machine() == Machine::Avr {
+            let stack = self.numbers.of(&Location::Register(AVR_STACK))?;
+            state.set(stack, state.get(stack).plus(bytes));
         }
-        Address::Computed(all) => {
-            let parts = all.iter().flat_map(|one| get(state, one).parts).collect();
-            (Location::Somewhere, parts)
+        Some(state)
+    }
+
+    /// What callers may rely on behind a call: what registers hold that a function may change and
+    /// that are no results is for nobody (AAPCS 6.1.1; avr-gcc's ABI).
+    fn returned(&mut self, machine: Machine, mut state: State) -> Option<State> {
+        // Of an AVR's results few have 64 bits.
+        let is_result = |register| match machine {
+            Machine::Avr => (22..26).contains(&register),
+            _ => is_result(machine, register),
+        };
+        let is_lost = |register: &u8| is_lost(machine, *register) && !is_result(*register);
+        let lost: Vec<u8> = self.written.iter().copied().filter(is_lost).collect();
+        for register in lost {
+            let id = self.numbers.of(&Location::Register(register))?;
+            state.set(id, Value::made(Places::one(WAY)));
         }
+        Some(state)
     }
 }
