@@ -101,16 +101,31 @@ const PAGE_COUNTERS: usize = PAGE_BYTES as usize / 2;
 /// Pages of counters: 64 MB of them. Noise would have one for each of its addresses.
 const MOST_PAGES: usize = 1 << 14;
 
+/// Pages that are found without a hash: 64 KB of code, or a few handlers' parts of it.
+const LAST_PAGES: usize = 64;
+/// No page's key: their low half has 22 bits.
+const NO_PAGE: u64 = u64::MAX;
+
 /// Counters by address, in pages: one for each owner and piece of code that was sampled.
 ///
 /// The table of pages is small enough for the first cache where one of all places is not.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Pages {
-    /// Index of a page's first counter, by the key of the page's first address.
+    /// Index of a page's first counter, by [`page_of`].
     first: FxHashMap<u64, u32>,
+    /// The pages that were counted in last, each at its place by its key: nearly all samples find
+    /// theirs here, without a hash.
+    last: [(u64, u32); LAST_PAGES],
     counters: Vec<u64>,
     /// Counters above zero.
     used: usize,
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        let (first, counters) = Default::default();
+        Pages { first, last: [(NO_PAGE, 0); LAST_PAGES], counters, used: 0 }
+    }
 }
 
 impl Pages {
@@ -122,22 +137,33 @@ impl Pages {
         if inside % 2 == 1 {
             return None;
         }
-        let page = key - (u64::from(inside) << 32);
-        let first = match self.first.get(&page) {
-            Some(first) => *first as usize,
-            None => self.new_page(page)?,
-        };
-        Some(first + inside as usize / 2)
+        let page = page_of(key);
+        let last = (page ^ page >> 32) as usize % LAST_PAGES;
+        if self.last[last].0 != page {
+            self.last[last] = (page, self.page(page)?);
+        }
+        Some(self.last[last].1 as usize + inside as usize / 2)
+    }
+
+    /// Index of the first counter of a page.
+    #[inline(never)]
+    fn page(&mut self, page: u64) -> Option<u32> {
+        match self.first.get(&page) {
+            Some(first) => Some(*first),
+            None => self.new_page(page),
+        }
     }
 
     #[cold]
-    fn new_page(&mut self, page: u64) -> Option<usize> {
+    fn new_page(&mut self, page: u64) -> Option<u32> {
         if self.first.len() == MOST_PAGES {
             return None;
         }
         let first = self.counters.len();
         self.counters.resize(first + PAGE_COUNTERS, 0);
-        self.first.insert(page, first as u32);
+        // Below 2^23, as there are no more pages.
+        let first = first as u32;
+        self.first.insert(page, first);
         Some(first)
     }
 
@@ -146,9 +172,20 @@ impl Pages {
         self.first.iter().flat_map(|(page, first)| {
             let counters = &self.counters[*first as usize..][..PAGE_COUNTERS];
             let all = (0u64..).zip(counters).filter(|(_, n)| **n > 0);
-            all.map(move |(at, n)| (page + (2 * at << 32), *n))
+            all.map(move |(at, n)| (key_in(*page, 2 * at), *n))
         })
     }
+}
+
+/// A page's key: its owner above its number, both in bits that the hash makes use of.
+#[inline]
+fn page_of(key: u64) -> u64 {
+    key << 32 | key >> 32 >> PAGE_BYTES.ilog2()
+}
+
+/// The key of a place `inside` bytes after the beginning of a page.
+fn key_in(page: u64, inside: u64) -> u64 {
+    ((page << PAGE_BYTES.ilog2()) + inside) << 32 | page >> 32
 }
 
 /// Threads have numbers below this; all that came later would be one.
