@@ -26,8 +26,8 @@ pub struct Source {
     /// The clock that took the capture, if the file does not state it, as 24MHz.
     #[arg(long, value_name = "HZ", value_parser = capture::frequency)]
     pub samplerate: Option<Tick>,
-    /// Stop at so many edges of all channels; each takes 8 bytes of memory, a simulated one up to
-    /// 32.
+    /// Stop at so many edges of all channels; an edge takes one to three bytes of memory as a
+    /// rule, a simulated one 48 more where its bounds differ from those of the edge before.
     #[arg(long, value_name = "N", default_value_t = capture::MAX_EDGES)]
     pub max_edges: usize,
     /// Record simulated pins from here on, not from reset: a symbol, an address, or a pin's edge

@@ -176,11 +176,28 @@ pub const SYNC: u8 = 0;
 pub(super) const OVERFLOW: u8 = 0x70;
 pub(super) const EXCEPTION: u8 = 0x0e;
 pub(super) const PC_SLEEP: u8 = 0x15;
+/// A sample of the program counter with an address.
+pub(super) const PC_SAMPLE: u8 = 0x17;
 pub(super) const GTS1: u8 = 0x94;
 pub(super) const GTS2: u8 = 0xb4;
 
 impl Raw {
+    /// The address of a sample of the program counter, if it is one.
+    #[inline]
+    pub fn pc_sample(&self) -> Option<u32> {
+        (self.header == PC_SAMPLE).then_some(self.payload as u32)
+    }
+
+    /// The ticks of a local timestamp, if it is one.
+    #[inline]
+    pub fn local_ticks(&self) -> Option<u32> {
+        let is_protocol = self.header & 0xf == 0;
+        let stamp = if is_protocol { self.local_timestamp() } else { None };
+        stamp.map(|(ticks, _)| ticks)
+    }
+
     /// Decodes the packet; `None` if no manual defines it.
+    #[inline]
     pub fn packet(&self) -> Option<Packet> {
         match self.header {
             SYNC => Some(Packet::Sync),
@@ -209,6 +226,7 @@ impl Raw {
         (0..8).map(|i| (self.payload >> (8 * i) & 0x7f) << (7 * i)).sum()
     }
 
+    #[inline]
     fn local(&self) -> Option<Packet> {
         let (ticks, relation) = self.local_timestamp()?;
         Some(Packet::LocalTimestamp { ticks, relation })
@@ -273,6 +291,7 @@ impl Raw {
         Packet::Extension { of_dwt, value: first | (rest as u32) << 3 }
     }
 
+    #[inline]
     fn hardware(&self, id: u8) -> Option<Packet> {
         let (bytes, value) = (self.bytes(), self.payload as u32);
         let comparator = id >> 1 & 3;

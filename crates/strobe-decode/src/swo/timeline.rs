@@ -34,11 +34,13 @@ pub struct Time {
 
 impl Time {
     /// The time to show, where only one can be shown.
+    #[inline]
     pub fn likely(&self) -> u64 {
         self.latest.unwrap_or(self.earliest)
     }
 
     /// Known to the tick.
+    #[inline]
     pub fn is_exact(&self) -> bool {
         self.sure && self.latest == Some(self.earliest)
     }
@@ -96,7 +98,9 @@ impl Piece {
         (self.0.length > 0 && self.0.page & Piece::DOUBTFUL == 0).then_some(&self.0)
     }
 
-    fn event(&self, time: Time) -> Option<Event> {
+    /// The same decoded; `None` only if it is no packet of any manual.
+    #[inline]
+    pub fn event(&self, time: Time) -> Option<Event> {
         let Raw { at, length, payload, .. } = self.0;
         let (bytes, what) = match (length, payload) {
             (0, 0) => (0, What::Gap),

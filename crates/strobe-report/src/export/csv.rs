@@ -103,6 +103,7 @@ fn rows(table: &Table, out: &mut dyn Write) -> io::Result<()> {
         cells.clear();
         for (column, is_inexact) in &columns {
             let cell = column.cells.get(row).unwrap_or(&Cell::Empty);
+            count_read();
             cells.push(value(cell));
             if *is_inexact {
                 cells.extend(trust(cell));
@@ -116,7 +117,14 @@ fn rows(table: &Table, out: &mut dyn Write) -> io::Result<()> {
 /// Whether any figure of a column has a trust of its own. Reads the whole column, so callers ask
 /// once and not for each row.
 fn is_inexact(column: &Column) -> bool {
-    column.cells.iter().any(|cell| matches!(cell, Cell::Figure { .. }))
+    let mut cells = column.cells.iter().inspect(|_| count_read());
+    cells.any(|cell| matches!(cell, Cell::Figure { .. }))
+}
+
+/// Counts cells that are read, for the test that this is linear in rows.
+fn count_read() {
+    #[cfg(test)]
+    tests::READS.set(tests::READS.get() + 1);
 }
 
 /// `peak (bytes)`; of counts the name alone.
@@ -185,6 +193,11 @@ mod tests {
     use super::super::subjects;
     use super::*;
 
+    thread_local! {
+        /// Cells that were read by this thread.
+        pub(super) static READS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    }
+
     fn written(measurement: &Measurement, section: Option<&str>) -> String {
         let choice = Choice { section: section.map(str::to_owned), ..Choice::default() };
         String::from_utf8(subjects::write(&Csv, measurement, &choice)).unwrap()
@@ -249,5 +262,35 @@ mod tests {
              \\x1b[1m\\u{202e},,,unknown,,\n\
              ,4,12,exact,,\n"
         );
+    }
+
+    /// Cells read for a table of that many rows, with an inexact figure in the last row only.
+    fn reads(count: u64) -> u64 {
+        let mut table = Table::new(vec![
+            Column::text("name", "name"),
+            Column::figure("n", "n", Unit::COUNT),
+            Column::figure("size", "size", Unit::BYTES),
+        ]);
+        for n in 1..=count {
+            let size: Quantity = if n == count {
+                Quantity::at_least(n, Unit::BYTES)
+            } else {
+                Quantity::exact(n, Unit::BYTES)
+            };
+            table.row(["row".into(), n.into(), Cell::from(size)]);
+        }
+        let before = READS.get();
+        let mut out = Vec::new();
+        rows(&table, &mut out).unwrap();
+        assert_eq!(out.iter().filter(|byte| **byte == b'\n').count() as u64, count + 1);
+        READS.get() - before
+    }
+
+    #[test]
+    fn cells_are_read_twice_for_any_number_of_rows() {
+        let columns = 3;
+        for count in [10_000, 100_000] {
+            assert_eq!(reads(count), 2 * columns * count);
+        }
     }
 }

@@ -29,11 +29,14 @@ impl Stream {
 
 /// Reads until there is no more, or nobody listens.
 fn pump(mut input: impl Read, to: &SyncSender<std::io::Result<Vec<u8>>>) {
-    let mut block = vec![0; BLOCK];
     loop {
+        let mut block = vec![0; BLOCK];
         let read = match input.read(&mut block) {
             Ok(0) => return,
-            Ok(read) => Ok(block[..read].to_vec()),
+            Ok(read) => {
+                block.truncate(read);
+                Ok(block)
+            }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(error) => Err(error),
         };
@@ -48,7 +51,11 @@ impl Link for Stream {
     fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<ReadOutcome, Error> {
         match self.blocks.recv_timeout(timeout) {
             Ok(Ok(block)) => {
-                into.extend(block);
+                if into.is_empty() {
+                    *into = block
+                } else {
+                    into.extend(block)
+                }
                 Ok(ReadOutcome::Bytes)
             }
             Ok(Err(error)) => Err(Error::failed(&self.what, error)),

@@ -1,7 +1,7 @@
 //! Adds up the events of a stream.
 
-use strobe_decode::swo::packet::{Counters, Packet};
-use strobe_decode::swo::timeline::{Event, Events, Time, What};
+use strobe_decode::swo::packet::{Counters, Packet, Raw};
+use strobe_decode::swo::timeline::{Event, Events, Group, Time, What};
 use strobe_model::{EventCounter, PacketKind, Who};
 
 use super::channels::Channels;
@@ -263,6 +263,24 @@ impl Accumulator {
         self.cut(edge, now);
     }
 
+    /// A packet with a sample of the program counter.
+    #[inline]
+    fn pc_sample(&mut self, pc: u32) {
+        self.in_doubt = false;
+        self.kinds.add_pc_sample();
+        if self.is_measuring() { self.sample(pc) } else { self.outside() }
+    }
+
+    /// A local timestamp, and when it was.
+    #[inline]
+    fn stamp(&mut self, ticks: u32, now: u64) {
+        self.steps.add(ticks);
+        let stamp = Stamp { ticks: now, samples: self.samples() };
+        self.gaps.stamp(ticks, now, stamp.samples);
+        let (first, _) = self.span.unwrap_or((stamp, stamp));
+        self.span = Some((first, stamp));
+    }
+
     /// A sample of whatever kind.
     fn any_sample(&mut self, packet: &Packet) {
         match packet {
@@ -289,13 +307,7 @@ impl Accumulator {
                     self.cut(edge, now);
                 }
             }
-            Packet::LocalTimestamp { ticks, .. } => {
-                self.steps.add(ticks);
-                let stamp = Stamp { ticks: now, samples: self.samples() };
-                self.gaps.stamp(ticks, now, stamp.samples);
-                let (first, _) = self.span.unwrap_or((stamp, stamp));
-                self.span = Some((first, stamp));
-            }
+            Packet::LocalTimestamp { ticks, .. } => self.stamp(ticks, now),
             Packet::EventCounter(_) if !self.is_measuring() => {}
             Packet::EventCounter(Counters(bits)) => {
                 for (wraps, (bit, ..)) in self.wraps.iter_mut().zip(COUNTERS) {
@@ -323,6 +335,23 @@ impl Accumulator {
 }
 
 impl Events for Accumulator {
+    /// Samples and timestamps are most of many streams: they need nothing of an event.
+    #[inline]
+    fn group(&mut self, group: &Group<'_>) {
+        group.pieces().for_each(|(piece, time)| {
+            let raw = piece.packet();
+            if let Some(pc) = raw.and_then(Raw::pc_sample) {
+                self.pc_sample(pc);
+            } else if let Some((raw, ticks)) = raw.and_then(|raw| Some((raw, raw.local_ticks()?))) {
+                self.in_doubt = false;
+                self.kinds.add_local_timestamp(raw.length.into());
+                self.stamp(ticks, time.likely());
+            } else if let Some(event) = piece.event(time) {
+                self.event(event);
+            }
+        });
+    }
+
     fn event(&mut self, event: Event) {
         match event.what {
             What::Packet(packet) => {

@@ -31,18 +31,31 @@ pub(super) struct Kinds {
     counts: [(u64, u64); NAMES.len()],
 }
 
+/// Bytes of a packet with a sample of the program counter.
+const PC_SAMPLE_BYTES: u64 = 5;
+/// Their places among the names, and that of local timestamps.
+const PC_SAMPLE: usize = 8;
+const LOCAL_TIMESTAMP: usize = 4;
+
 impl Kinds {
+    #[inline]
+    pub fn add_pc_sample(&mut self) {
+        let (packets, sum) = &mut self.counts[PC_SAMPLE];
+        *packets += 1;
+        *sum += PC_SAMPLE_BYTES;
+    }
+
     pub fn add(&mut self, packet: &Packet, bytes: u64) {
         let kind = match packet {
             Packet::Sync => 0,
             Packet::Overflow => 1,
             Packet::Instrumentation { .. } => 2,
             Packet::Page(_) | Packet::Extension { .. } => 3,
-            Packet::LocalTimestamp { .. } => 4,
+            Packet::LocalTimestamp { .. } => LOCAL_TIMESTAMP,
             Packet::GlobalTimestamp1 { .. } | Packet::GlobalTimestamp2 { .. } => 5,
             Packet::EventCounter(_) => 6,
             Packet::Exception { .. } => 7,
-            Packet::PcSample(_) => 8,
+            Packet::PcSample(_) => PC_SAMPLE,
             Packet::Sleep => 9,
             Packet::Prohibited => 10,
             Packet::DataTracePc { .. } | Packet::DataTraceMatch { .. } => 11,
@@ -50,6 +63,13 @@ impl Kinds {
             Packet::PmuOverflow(_) => 13,
         };
         let (packets, sum) = &mut self.counts[kind];
+        *packets += 1;
+        *sum += bytes;
+    }
+
+    #[inline]
+    pub fn add_local_timestamp(&mut self, bytes: u64) {
+        let (packets, sum) = &mut self.counts[LOCAL_TIMESTAMP];
         *packets += 1;
         *sum += bytes;
     }

@@ -10,11 +10,12 @@ const TOGETHER: usize = 1024;
 
 /// Samples by place.
 ///
-/// One is counted for each sample, and what that takes is waiting for memory: together, many wait
-/// at once.
+/// One is counted for each sample, and most of its time goes into waiting for memory: together,
+/// many wait at once.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
-    /// By [`key`]: one word to hash and compare.
+    pages: Pages,
+    /// By [`key`], what is in no page: one word to hash and compare.
     counts: FxHashMap<u64, u64>,
     /// The last ones, which are not among the counts.
     recent: Vec<u64>,
@@ -24,6 +25,7 @@ pub struct Places {
 
 impl Places {
     /// One more sample; `who` had the core, if that is known.
+    #[inline]
     pub(super) fn add(&mut self, pc: u32, who: Option<Who>) {
         self.recent.push(key(pc, who));
         if self.recent.len() == TOGETHER {
@@ -32,16 +34,31 @@ impl Places {
     }
 
     /// Counts the last samples.
+    #[inline(never)]
     fn settle(&mut self) {
         let mut recent = std::mem::take(&mut self.recent);
-        recent.drain(..).for_each(|key| self.count(key, 1));
+        for key in recent.drain(..) {
+            let Some(at) = self.pages.counter(key) else {
+                self.count(key, 1);
+                continue;
+            };
+            let count = &mut self.pages.counters[at];
+            if *count > 0 {
+                *count += 1;
+            } else if self.pages.used + self.counts.len() < MOST_PLACES {
+                *count = 1;
+                self.pages.used += 1;
+            } else {
+                self.beyond += 1;
+            }
+        }
         self.recent = recent;
     }
 
     fn count(&mut self, key: u64, n: u64) {
         if let Some(count) = self.counts.get_mut(&key) {
             *count += n;
-        } else if self.counts.len() < MOST_PLACES {
+        } else if self.pages.used + self.counts.len() < MOST_PLACES {
             self.counts.insert(key, n);
         } else {
             self.beyond += n;
@@ -56,6 +73,7 @@ impl Places {
     /// Every place with its samples, in order.
     pub(super) fn sorted(&self) -> Vec<(u32, Option<Who>, u64)> {
         let mut all: Vec<(u64, u64)> = self.counts.iter().map(|(&key, &n)| (key, n)).collect();
+        all.extend(self.pages.counted());
         all.extend(self.recent.iter().map(|&key| (key, 1)));
         all.sort_unstable_by_key(|(key, _)| *key);
         all.dedup_by(|next, first| {
@@ -74,6 +92,100 @@ impl Places {
         samples.into_iter().for_each(|(pc, n)| places.count(key(pc, None), n));
         places
     }
+}
+
+/// Code that a page has counters for: small, because few functions are sampled in each handler.
+const PAGE_BYTES: u32 = 1 << 10;
+/// Instructions of Thumb are at even addresses.
+const PAGE_COUNTERS: usize = PAGE_BYTES as usize / 2;
+/// Pages of counters: 64 MB of them. Noise would have one for each of its addresses.
+const MOST_PAGES: usize = 1 << 14;
+
+/// Pages that are found without a hash: 64 KB of code, or a few handlers' parts of it.
+const LAST_PAGES: usize = 64;
+/// No page's key: their low half has 22 bits.
+const NO_PAGE: u64 = u64::MAX;
+
+/// Counters by address, in pages: one for each owner and piece of code that was sampled.
+///
+/// The table of pages is small enough for the first cache where one of all places is not.
+#[derive(Debug, Clone)]
+struct Pages {
+    /// Index of a page's first counter, by [`page_of`].
+    first: FxHashMap<u64, u32>,
+    /// The pages that were counted in last, each at its place by its key: nearly all samples find
+    /// theirs here, without a hash.
+    last: [(u64, u32); LAST_PAGES],
+    counters: Vec<u64>,
+    /// Counters above zero.
+    used: usize,
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        let (first, counters) = Default::default();
+        Pages { first, last: [(NO_PAGE, 0); LAST_PAGES], counters, used: 0 }
+    }
+}
+
+impl Pages {
+    /// Index of a place's counter; `None` if it has none: an odd address, or all pages are taken.
+    #[inline]
+    fn counter(&mut self, key: u64) -> Option<usize> {
+        let pc = (key >> 32) as u32;
+        let inside = pc % PAGE_BYTES;
+        if inside % 2 == 1 {
+            return None;
+        }
+        let page = page_of(key);
+        let last = (page ^ page >> 32) as usize % LAST_PAGES;
+        if self.last[last].0 != page {
+            self.last[last] = (page, self.page(page)?);
+        }
+        Some(self.last[last].1 as usize + inside as usize / 2)
+    }
+
+    /// Index of the first counter of a page.
+    #[inline(never)]
+    fn page(&mut self, page: u64) -> Option<u32> {
+        match self.first.get(&page) {
+            Some(first) => Some(*first),
+            None => self.new_page(page),
+        }
+    }
+
+    #[cold]
+    fn new_page(&mut self, page: u64) -> Option<u32> {
+        if self.first.len() == MOST_PAGES {
+            return None;
+        }
+        let first = self.counters.len();
+        self.counters.resize(first + PAGE_COUNTERS, 0);
+        // Below 2^23, as there are no more pages.
+        let first = first as u32;
+        self.first.insert(page, first);
+        Some(first)
+    }
+
+    /// Every place that has samples, with its key.
+    fn counted(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.first.iter().flat_map(|(page, first)| {
+            let counters = &self.counters[*first as usize..][..PAGE_COUNTERS];
+            let all = (0u64..).zip(counters).filter(|(_, n)| **n > 0);
+            all.map(move |(at, n)| (key_in(*page, 2 * at), *n))
+        })
+    }
+}
+
+/// A page's key: its owner above its number, both in bits that the hash makes use of.
+#[inline]
+fn page_of(key: u64) -> u64 {
+    key << 32 | key >> 32 >> PAGE_BYTES.ilog2()
+}
+
+/// The key of a place `inside` bytes after the beginning of a page.
+fn key_in(page: u64, inside: u64) -> u64 {
+    ((page << PAGE_BYTES.ilog2()) + inside) << 32 | page >> 32
 }
 
 /// Threads have numbers below this; all that came later would be one.
@@ -120,6 +232,21 @@ mod tests {
             }
         }
         all.sort_unstable();
+        assert_eq!(places.sorted(), all);
+    }
+
+    /// A place is counted once, in a page or in the table of the others.
+    #[test]
+    fn odd_addresses_and_places_beyond_the_pages_are_counted() {
+        let mut places = Places::default();
+        let far = |n: u32| n * PAGE_BYTES;
+        let mut all = Vec::new();
+        for n in 0..MOST_PAGES as u32 + 10 {
+            for pc in [far(n), far(n) + 1, far(n) + PAGE_BYTES - 2] {
+                (0..2).for_each(|_| places.add(pc, None));
+                all.push((pc, None, 2));
+            }
+        }
         assert_eq!(places.sorted(), all);
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use strobe_decode::container::{Header, Note};
 use strobe_decode::swo::packet::Packet;
 use strobe_decode::swo::reader::Hint;
-use strobe_decode::swo::timeline::{Event, Events, What};
+use strobe_decode::swo::timeline::{Event, Events, Group, What};
 use strobe_model::measurement::Timeline;
 use strobe_model::{EndReason, KitWay, Record, Unbalanced, Warning};
 use strobe_symbols::Firmware;
@@ -81,6 +81,15 @@ struct Sinks {
 }
 
 impl Events for Sinks {
+    #[inline]
+    fn group(&mut self, group: &Group<'_>) {
+        if self.ports.is_empty() && self.tracks.is_none() {
+            self.accumulator.group(group);
+        } else {
+            group.events().for_each(|event| self.event(event));
+        }
+    }
+
     fn event(&mut self, event: Event) {
         if !self.ports.is_empty()
             && let What::Packet(Packet::Instrumentation { port, bytes, value }) = event.what
