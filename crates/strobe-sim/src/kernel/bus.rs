@@ -124,10 +124,14 @@ pub struct Bus {
     pub pc: u32,
     /// When each device wants its event; by itself, because it is looked through at each of them.
     dues: Vec<u64>,
+    /// Before which cycle each device's events do nothing but set wires.
+    changes: Vec<u64>,
     /// How far what happens is from the low and the high model.
     pub(crate) pace: Pace,
     pub(crate) next_due: u64,
-    /// Events of devices so far.
+    /// The least of all devices' changes.
+    next_change: u64,
+    /// Events of devices so far, but for those that nobody could notice.
     pub(crate) events: u64,
     pub(crate) interrupts: Interrupts,
     /// The modelled register that was read last, and how often it was since it changed.
@@ -199,8 +203,10 @@ impl Bus {
             now: 0,
             pc: 0,
             dues: Vec::new(),
+            changes: Vec::new(),
             pace: Pace::default(),
             next_due: u64::MAX,
+            next_change: u64::MAX,
             events: 0,
             interrupts: Interrupts::default(),
             awaited: (0, Poll::default()),
@@ -248,9 +254,11 @@ impl Bus {
         let counts = slot.device.as_ref().is_some_and(|device| device.counts());
         self.pace.add(counts);
         let device = slot.device.as_mut();
+        self.outputs.has_parts |= slot.is_part;
         slot.is_network = device.is_some_and(|device| device.network_end().is_some());
         self.places.add(slot.base, slot.size, self.slots.len());
         self.slots.push(slot);
         self.dues.push(u64::MAX);
+        self.changes.push(u64::MAX);
     }
 }

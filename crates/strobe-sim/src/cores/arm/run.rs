@@ -77,9 +77,25 @@ impl<O: Observer> Machine<O> {
     /// `interrupted` is set. Can be called again after any stop but a lockup.
     pub fn run(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop {
         let stop = self.run_on(limit, interrupted);
+        self.run_last_edges(&stop);
         self.take_counts();
         self.drain_trace();
+        if !self.bus.outputs.edges.is_empty() {
+            self.drain();
+        }
         stop
+    }
+
+    /// Lets edges happen that nobody has looked for before a stop. At a limit somebody just has;
+    /// an instruction that ends the run has done so before its last cycle.
+    fn run_last_edges(&mut self, stop: &Stop) {
+        match stop {
+            Stop::Limit => {}
+            Stop::Exit(_) | Stop::HardFault(_) | Stop::Lockup(_) => {
+                self.bus.run_quiet_events(self.now.saturating_sub(1));
+            }
+            _ => self.bus.run_quiet_events(self.now),
+        }
     }
 
     fn run_on(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop {
@@ -206,7 +222,8 @@ impl<O: Observer> Machine<O> {
         }
         self.look_at_protection();
         self.look_at_trace();
-        let due = self.bus.next_due.min(self.system.due()).min(self.system.debug.trace.due());
+        let due = self.bus.next_notable().min(self.system.due());
+        let due = due.min(self.system.debug.trace.due());
         self.turns.next_event = due.min(limit).min(self.now + STRETCH);
         self.turns.trigger.note_time(self.now);
         self.horizon = self.turns.next_event.min(self.turns.trigger.next);
@@ -240,6 +257,8 @@ impl<O: Observer> Machine<O> {
     /// Hands what devices have recorded to whoever watches.
     pub(super) fn drain(&mut self) {
         if self.waveform.is_seen(&self.bus) {
+            // Edges of devices that have come meanwhile are not late.
+            self.bus.run_quiet_events(self.now);
             self.drain_trace();
         }
         for edge in self.bus.outputs.edges.drain(..) {
@@ -307,8 +326,13 @@ impl<O: Observer> Machine<O> {
         }
         let (wait, at) = (block.target_wait, block.address(block.body as usize));
         let dearest = u64::from(block.cycles + block.refill + wait.high.div_ceil(2) + 1);
-        // Not the horizon: when loops are looked for must not show.
-        let times = self.turns.next_event.saturating_sub(self.now) / dearest;
+        if self.bus.next_due <= self.now {
+            self.check = true;
+            return Ok(true);
+        }
+        // Not the horizon: when loops are looked for must not show. Idle time ends at each edge.
+        let until = self.turns.next_event.min(self.bus.next_due);
+        let times = until.saturating_sub(self.now) / dearest;
         let cycles = times * u64::from(block.cycles + block.refill);
         self.now += cycles;
         self.asleep += cycles;

@@ -65,6 +65,10 @@ impl<O: Observer> Machine<O> {
     /// `interrupted` is set. Can be called again after any stop but a lockup.
     pub fn run(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop {
         let stop = self.run_on(limit, interrupted);
+        // At a limit somebody has just looked.
+        if stop != Stop::Limit {
+            self.bus.run_quiet_events(self.now);
+        }
         self.drain();
         stop
     }
@@ -162,7 +166,7 @@ impl<O: Observer> Machine<O> {
         if self.sleeps {
             self.slumber(limit)?;
         }
-        let mut horizon = self.bus.next_due.min(limit).min(self.now + STRETCH);
+        let mut horizon = self.bus.next_notable().min(limit).min(self.now + STRETCH);
         if let Some(irq) = irq
             && self.cpu.sreg & I != 0
             && !self.sleeps
@@ -171,7 +175,7 @@ impl<O: Observer> Machine<O> {
                 horizon = self.now + 1;
             } else if self.now < limit {
                 self.interrupt(irq);
-                horizon = horizon.min(self.bus.next_due);
+                horizon = horizon.min(self.bus.next_notable());
             }
         }
         self.horizon = horizon;
@@ -234,7 +238,13 @@ impl<O: Observer> Machine<O> {
         }
         let block = &self.blocks.all[id as usize];
         let each = u64::from(block.cycles + block.refill);
-        let times = self.horizon.saturating_sub(self.now) / each;
+        if self.bus.next_due <= self.now {
+            self.check = true;
+            return Ok(true);
+        }
+        // Idle time ends at each edge.
+        let until = self.horizon.min(self.bus.next_due);
+        let times = until.saturating_sub(self.now) / each;
         self.now += times * each;
         self.asleep += times * each;
         self.observer.slept(self.now - times * each, self.now);

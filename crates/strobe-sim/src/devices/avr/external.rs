@@ -112,7 +112,7 @@ impl External {
     }
 
     fn show(&self, cx: &mut Context) {
-        cx.edges_may_interrupt(self.mask != 0 || self.change_control != 0);
+        cx.hear_edges(self.mask != 0 || self.change_control != 0);
         for (n, &pin) in self.pins.iter().enumerate() {
             // A low level asks as long as it lasts and sets no flag.
             let low = self.sense_of(n) == 0 && !cx.level(pin);

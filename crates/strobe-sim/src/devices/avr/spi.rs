@@ -2,9 +2,9 @@
 //!
 //! Wires: `<name>_SCK`, `<name>_MOSI` and `<name>_MISO`, each with `_ON` and `_IN`; the pins
 //! `miso`, `mosi`, `sck` and `ss` of the board file are listened to. A transfer takes eight clocks
-//! from the write to SPDR; single edges are shown while somebody may see them, else only its
-//! end. SS makes a slave of a master only when it is driven from outside. A slave sees edges of SCK
-//! at once.
+//! from the write to SPDR; single edges are shown while somebody may see them or the clock is slow,
+//! else only its end. SS makes a slave of a master only when it is driven from outside. A slave sees
+//! edges of SCK at once.
 
 use serde::Deserialize;
 
@@ -51,6 +51,22 @@ struct Transfer {
     half: u64,
     /// Halves that have passed, of 16.
     halves: u64,
+}
+
+/// Cycles of half a clock from which edges are shown in any case: they cost little then, and
+/// firmware polls so often meanwhile that skipping that is worth it.
+const SLOW: u64 = 32;
+
+impl Transfer {
+    /// Whether each edge is an event.
+    fn shows_edges(&self, cx: &Context) -> bool {
+        self.half >= SLOW || cx.sees_pins()
+    }
+
+    /// The cycle of the next half.
+    fn next_edge(&self) -> u64 {
+        self.start + (self.halves + 1) * self.half
+    }
 }
 
 struct Spi {
@@ -195,9 +211,10 @@ impl Spi {
         let active = self.transfer.as_ref().is_some_and(|t| t.halves % 2 == 1);
         cx.set_signal(self.sck, (self.control & CPOL != 0) != active);
         cx.interrupt(0, self.flags & SPIF != 0 && self.control & SPIE != 0);
-        let step = |t: &Transfer| if cx.sees_pins() { t.halves + 1 } else { 16 };
-        let due = self.transfer.as_ref().map(|t| t.start + step(t).min(16) * t.half);
-        cx.wake_at(due.filter(|_| !self.standstill.is_on()).unwrap_or(u64::MAX));
+        let moves = |_: &&Transfer| !self.standstill.is_on();
+        let Some(transfer) = self.transfer.as_ref().filter(moves) else { return cx.sleep() };
+        let edge = if transfer.shows_edges(cx) { transfer.next_edge() } else { u64::MAX };
+        cx.wake_for_edge(edge, transfer.start + 16 * transfer.half);
     }
 
     /// SPDR is read or written: flags that SPSR has been read with are cleared (18.5.2).
@@ -237,14 +254,17 @@ impl Device for Spi {
         Some(value.into())
     }
 
-    fn reading(&mut self, register: u32, _: Size, _: &mut Context) -> Reading {
+    fn reading(&mut self, register: u32, _: Size, cx: &mut Context) -> Reading {
         // It clears flags that SPSR has been read with.
         if register == SPDR {
             return Reading::Unknown;
         }
-        // A read takes the edges that have passed, and with them samples MISO.
-        let edge = self.transfer.as_ref().map(|t| t.start + (t.halves + 1) * t.half);
-        Reading::FIXED.before(edge.filter(|_| !self.standstill.is_on()).unwrap_or(u64::MAX))
+        // A read takes the edges that have passed, and with them samples MISO, unless they are
+        // events.
+        let moves = !self.standstill.is_on();
+        let takes = |t: &&Transfer| moves && !t.shows_edges(cx);
+        let edge = self.transfer.as_ref().filter(takes).map(Transfer::next_edge);
+        Reading::FIXED.before(edge.unwrap_or(u64::MAX))
     }
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {

@@ -166,8 +166,9 @@ impl Usart {
         cx.set_signal(self.tx_on, sends);
         cx.set_signal(self.tx_output, sends);
         cx.set_signal(self.rx_takes_pin, self.control_b & RXEN != 0);
-        let due = [self.transmitter.due(cx.now()), self.receiver.due()].into_iter().flatten().min();
-        cx.wake_at(due.filter(|_| !self.standstill.is_on()).unwrap_or(u64::MAX));
+        let change = [self.transmitter.end(), self.receiver.due()].into_iter().flatten().min();
+        let Some(change) = change.filter(|_| !self.standstill.is_on()) else { return cx.sleep() };
+        cx.wake_for_edge(self.transmitter.next_edge(cx.now()).unwrap_or(change), change);
     }
 
     fn set_control_b(&mut self, value: u8) {

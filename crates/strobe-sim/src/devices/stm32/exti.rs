@@ -66,6 +66,11 @@ impl Exti {
         self.update(cx);
     }
 
+    /// Lines 16 and above are not of pins.
+    fn hear(&self, cx: &mut Context) {
+        cx.hear_edges((self.rtsr | self.ftsr) & 0xffff != 0);
+    }
+
     fn update(&self, cx: &mut Context) {
         let pending = self.pr & self.imr;
         for (irq, &[first, last]) in self.options.lines.iter().enumerate() {
@@ -98,8 +103,14 @@ impl Device for Exti {
         match offset & !3 {
             IMR => self.imr = merge(self.imr, offset, size, value),
             EMR => self.emr = merge(self.emr, offset, size, value),
-            RTSR => self.rtsr = merge(self.rtsr, offset, size, value) & edges,
-            FTSR => self.ftsr = merge(self.ftsr, offset, size, value) & edges,
+            RTSR => {
+                self.rtsr = merge(self.rtsr, offset, size, value) & edges;
+                self.hear(cx);
+            }
+            FTSR => {
+                self.ftsr = merge(self.ftsr, offset, size, value) & edges;
+                self.hear(cx);
+            }
             SWIER => {
                 // 11.3.5: a bit that goes from 0 to 1 makes its line pending if it is enabled; it
                 // is cleared with the pending bit.
@@ -129,6 +140,7 @@ impl Device for Exti {
     fn reset(&mut self, cx: &mut Context) {
         self.imr = self.options.imr_reset;
         (self.emr, self.rtsr, self.ftsr, self.swier, self.pr) = (0, 0, 0, 0, 0);
+        self.hear(cx);
         self.update(cx);
     }
 }

@@ -153,8 +153,8 @@ impl Gpio {
     /// The pin's level. An input that nothing holds reads low. An open-drain output that lets go is
     /// taken to have its pull-up on the circuit board, and a peripheral's input to be at an
     /// idle line.
-    fn level(&self, pin: usize, cx: &Context) -> bool {
-        if let Drive::Level(level) = self.drive(pin, cx) {
+    fn level(&self, pin: usize, drive: &Drive, cx: &Context) -> bool {
+        if let Drive::Level(level) = *drive {
             return level;
         }
         let unheld = match (self.mode(pin), self.pupdr >> (2 * pin) & 3) {
@@ -168,10 +168,10 @@ impl Gpio {
     }
 
     fn refresh(&mut self, pin: usize, cx: &mut Context) {
-        let level = self.level(pin, cx);
+        let drive = self.drive(pin, cx);
+        let level = self.level(pin, &drive, cx);
         self.levels = self.levels & !(1 << pin) | u16::from(level) << pin;
-        let held = matches!(self.drive(pin, cx), Drive::Level(_));
-        cx.set_pin(self.pins[pin], level, held);
+        cx.set_pin(self.pins[pin], level, matches!(drive, Drive::Level(_)));
         if let Some((wire, Way::In)) = self.selected(pin) {
             cx.set_signal(wire, level);
         }

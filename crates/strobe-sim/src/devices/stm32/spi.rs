@@ -256,7 +256,7 @@ impl Spi {
         cx.set_signal(self.wires.tx_request, request(cr2::TXDMAEN, sr::TXE));
         cx.set_signal(self.wires.rx_request, request(cr2::RXDMAEN, sr::RXNE));
         match self.shift {
-            Some(shift) => cx.wake_at(shift.next_at()),
+            Some(shift) => cx.wake_for_edge(shift.next_at(), shift.end()),
             None => cx.sleep(),
         }
     }

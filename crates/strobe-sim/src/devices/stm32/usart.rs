@@ -261,10 +261,11 @@ impl Usart {
         cx.set_signal(self.rx_request, bit(self.cr3, 6) && isr & isr::RXNE != 0);
         let Some(baud) = self.baud else { return cx.sleep() };
         cx.set_signal(self.tx_line, self.tx.level(baud, cx.now()));
-        let tx = self.tx.next_event(baud, cx.now(), cx.is_observed(self.tx_line));
         let rx = self.rx.next_event(self.format(), baud);
-        match [tx, rx].into_iter().flatten().min() {
-            Some(cycle) => cx.wake_at(cycle),
+        let change = [self.tx.end(baud), rx].into_iter().flatten().min();
+        let edge = self.tx.next_edge(baud, cx.now()).filter(|_| cx.is_observed(self.tx_line));
+        match change {
+            Some(change) => cx.wake_for_edge(edge.unwrap_or(change), change),
             None => cx.sleep(),
         }
     }

@@ -214,7 +214,7 @@ impl Bus {
         }
         let offset = address - self.slots[at].base;
         let reading = self.call(at, |device, cx| device.reading(offset, size, cx));
-        reading.unwrap_or(Reading::Unknown)
+        reading.unwrap_or(Reading::Unknown).before(self.next_edge_elsewhere(at))
     }
 
     /// Whether an address is known to be that of a register; others may be as well.

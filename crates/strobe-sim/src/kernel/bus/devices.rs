@@ -8,6 +8,14 @@ use crate::kernel::clock::Gate;
 use crate::kernel::device::{Context, Device, DeviceId, ResetCause};
 use crate::kernel::signal::{PinEdge, SignalId};
 
+fn least(cycles: &[u64]) -> u64 {
+    let mut least = u64::MAX;
+    for &cycle in cycles {
+        least = least.min(cycle);
+    }
+    least
+}
+
 impl Bus {
     /// Calls a device unless it is already being called (a master that reaches itself).
     pub(super) fn call<R>(
@@ -76,7 +84,7 @@ impl Bus {
 
     fn reset_slot(&mut self, at: usize) {
         let id = DeviceId(at as u8);
-        self.set_due(id, u64::MAX);
+        self.set_due(id, u64::MAX, u64::MAX);
         (0..self.slots[at].irqs.len()).for_each(|line| self.set_irq(id, line, false));
         self.call(at, |device, cx| device.reset(cx));
     }
@@ -101,35 +109,82 @@ impl Bus {
             let Some(at) = self.dues.iter().position(|&d| d == due) else { break };
             // An event is handled at its own cycle, so that what it records is not late.
             self.now = due;
-            self.events += 1;
+            let (attention, change) = (self.attention, self.changes[at]);
+            let is_quiet = change > due && !self.edges_matter();
+            self.events += u64::from(!is_quiet);
             self.dues[at] = u64::MAX;
+            self.changes[at] = if change > due { change } else { u64::MAX };
             let before = self.pace.begin_event(at, due);
             self.call(at, |device, cx| device.event(cx));
             self.settle();
             self.pace.now = before;
-            self.recompute_due();
+            self.next_due = least(&self.dues);
+            if change <= due || self.dues[at] == u64::MAX {
+                self.changes[at] = self.changes[at].max(self.dues[at]);
+                self.next_change = least(&self.changes);
+            }
+            if is_quiet {
+                self.attention = attention;
+            }
         }
         self.now = now;
     }
 
-    fn recompute_due(&mut self) {
-        self.next_due = self.dues.iter().copied().min().unwrap_or(u64::MAX);
+    /// Runs the events up to `now` that do nothing but set wires, as far as no other is due before
+    /// them: for those who look at pins while the core stands still.
+    pub(crate) fn run_quiet_events(&mut self, now: u64) {
+        if !self.edges_matter() {
+            let before = self.now;
+            while self.next_due <= now && self.next_due < self.next_change {
+                self.run_events(self.next_due);
+            }
+            self.now = self.now.max(before);
+        }
     }
 
-    pub(crate) fn set_due(&mut self, id: DeviceId, cycle: u64) {
-        // An event in the past would stop time; the earliest is now.
-        let due = &mut self.dues[id.0 as usize];
-        if *due == cycle {
+    /// The cycle of the next event that the core could notice. Others before that may be handled
+    /// when the core next looks: they happen at their own cycles all the same.
+    pub(crate) fn next_notable(&self) -> u64 {
+        if self.edges_matter() { self.next_due } else { self.next_change }
+    }
+
+    /// Whether more could come of a pin's edge than a recording and what ports read: it may stop
+    /// the run, ask for an interrupt, or reach somebody beside the chip.
+    pub(crate) fn edges_matter(&self) -> bool {
+        let outputs = &self.outputs;
+        outputs.has_parts || !outputs.stop_edges.is_empty() || !outputs.heard_by.is_empty()
+    }
+
+    /// When another device than this one next sets wires alone: ports may read something else then.
+    pub(super) fn next_edge_elsewhere(&self, at: usize) -> u64 {
+        let all = self.dues.iter().zip(&self.changes).enumerate();
+        let edges = all.filter(|(other, (due, change))| *other != at && due < change);
+        edges.map(|(_, (due, _))| *due).min().unwrap_or(u64::MAX)
+    }
+
+    /// A device asks for an event at `cycle`, and for no other before that: those before `change`
+    /// do nothing but set wires.
+    pub(crate) fn set_due(&mut self, id: DeviceId, cycle: u64, change: u64) {
+        let at = id.0 as usize;
+        let (due, changes) = (self.dues[at], self.changes[at]);
+        if (due, changes) == (cycle, change) {
             return;
         }
-        if cycle != u64::MAX {
-            self.pace.schedule(id, (*due != u64::MAX).then_some(*due));
+        if cycle != u64::MAX && cycle != due {
+            self.pace.schedule(id, (due != u64::MAX).then_some(due));
         }
-        let before = std::mem::replace(due, cycle.max(self.now));
-        if *due <= self.next_due {
-            self.next_due = *due;
-        } else if before == self.next_due {
-            self.recompute_due();
+        // An event in the past would stop time; the earliest is now.
+        self.dues[at] = cycle.max(self.now);
+        self.changes[at] = change.max(self.now);
+        if self.dues[at] <= self.next_due {
+            self.next_due = self.dues[at];
+        } else if due == self.next_due {
+            self.next_due = least(&self.dues);
+        }
+        if self.changes[at] <= self.next_change {
+            self.next_change = self.changes[at];
+        } else if changes == self.next_change {
+            self.next_change = least(&self.changes);
         }
         self.attention = true;
     }

@@ -16,8 +16,10 @@ pub(crate) struct Outputs {
     pub(crate) frames: Vec<SerialFrame>,
     pub(crate) edges: Vec<PinEdge>,
     pub(crate) record_edges: bool,
-    /// Edges of pins may cause interrupts as things are.
-    pub(crate) edges_interrupt: bool,
+    /// Devices that make more of pins' edges than levels, as things are.
+    pub(crate) heard_by: Vec<DeviceId>,
+    /// There are parts beside the chip, which see pins.
+    pub(crate) has_parts: bool,
     pub(crate) pictures: Vec<Shown>,
     /// Edges at which to stop, and those of them that have come.
     pub(crate) stop_edges: Vec<(SignalId, bool)>,

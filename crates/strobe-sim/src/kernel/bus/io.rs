@@ -104,7 +104,7 @@ impl Bus {
             return Reading::Unknown;
         }
         let reading = self.call(slot, |device, cx| device.reading(register, Size::Byte, cx));
-        reading.unwrap_or(Reading::Unknown)
+        reading.unwrap_or(Reading::Unknown).before(self.next_edge_elsewhere(slot))
     }
 
     fn read_one(&mut self, slot: usize, register: u32) -> Option<u8> {

@@ -35,7 +35,14 @@ impl Context<'_> {
 
     /// Asks for [`super::Device::event`] at `cycle` (at once if past); replaces an earlier wish.
     pub fn wake_at(&mut self, cycle: u64) {
-        self.bus.set_due(self.id, cycle);
+        self.bus.set_due(self.id, cycle, cycle);
+    }
+
+    /// The same for the `next` edge on a line of the device's own. Until `change` its events move
+    /// nothing but such lines: no register of its own, interrupt or request. Where nobody acts on
+    /// edges, the core goes on meanwhile.
+    pub fn wake_for_edge(&mut self, next: u64, change: u64) {
+        self.bus.set_due(self.id, next.min(change), change);
     }
 
     /// For a device that counts ([`super::Device::counts`]): what happens now starts its count.
@@ -45,7 +52,7 @@ impl Context<'_> {
 
     /// Takes back a wish for an event.
     pub fn sleep(&mut self) {
-        self.bus.set_due(self.id, u64::MAX);
+        self.bus.set_due(self.id, u64::MAX, u64::MAX);
     }
 
     /// Sets the level of the device's interrupt line `line` (index into the board file's `irq`
@@ -73,9 +80,14 @@ impl Context<'_> {
         self.bus.gate_open(self.id)
     }
 
-    /// Whether the device of that name has its clock; one that the board lacks has none.
-    pub fn is_clocked(&self, device: &str) -> bool {
-        self.bus.device_named(device).is_some_and(|id| self.bus.gate_open(id))
+    /// The device of that name, if the board has one.
+    pub fn device(&self, name: &str) -> Option<DeviceId> {
+        self.bus.device_named(name)
+    }
+
+    /// Whether a device has its clock.
+    pub fn is_clocked(&self, device: DeviceId) -> bool {
+        self.bus.gate_open(device)
     }
 
     /// Sets a signal's level; listeners are notified after this call returns to the bus.
@@ -240,14 +252,23 @@ impl Context<'_> {
     /// Whether anybody could notice when a pin changes: if not, edges that a device makes by itself
     /// may come together.
     pub fn sees_pins(&self) -> bool {
-        let bus = &*self.bus;
-        let is_asked = bus.outputs.record_edges || !bus.outputs.stop_edges.is_empty();
-        is_asked || bus.outputs.edges_interrupt || bus.slots.iter().any(|slot| slot.is_part)
+        self.bus.outputs.record_edges || self.bus.edges_matter()
     }
 
-    /// For external interrupts: whether edges of pins may cause one as things are.
-    pub fn edges_may_interrupt(&mut self, may: bool) {
-        self.bus.outputs.edges_interrupt = may;
+    /// For whoever makes more of pins' edges than levels, as external interrupts: whether it does
+    /// as things are.
+    pub fn hear_edges(&mut self, on: bool) {
+        let (heard_by, id) = (&mut self.bus.outputs.heard_by, self.id);
+        if heard_by.contains(&id) == on {
+            return;
+        }
+        if on {
+            heard_by.push(id);
+        } else {
+            heard_by.retain(|&other| other != id);
+        }
+        // Events that nobody could notice may be events now.
+        self.bus.attention = true;
     }
 
     /// For a device that stops the core for a while.

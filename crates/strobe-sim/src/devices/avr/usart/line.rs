@@ -105,16 +105,20 @@ impl Transmitter {
         })
     }
 
-    /// The next edge on the line, or the end of the frame.
-    pub(super) fn due(&self, now: u64) -> Option<u64> {
+    /// The cycle at which the frame ends.
+    pub(super) fn end(&self) -> Option<u64> {
+        Some(self.shift?.end)
+    }
+
+    /// The next edge within the frame.
+    pub(super) fn next_edge(&self, now: u64) -> Option<u64> {
         let sending = self.shift?;
         let bit = now.saturating_sub(sending.start) / sending.bit_cycles;
         let rest = (bit.min(15)..15).find(|bit| {
             let two = sending.levels >> bit & 3;
             two == 1 || two == 2
         });
-        let edge = rest.map(|bit| sending.start + (bit + 1) * sending.bit_cycles);
-        Some(edge.unwrap_or(u64::MAX).min(sending.end))
+        rest.map(|bit| sending.start + (bit + 1) * sending.bit_cycles)
     }
 
     pub(super) fn delay(&mut self, cycles: u64) {

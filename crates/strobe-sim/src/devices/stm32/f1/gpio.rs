@@ -128,22 +128,22 @@ impl Gpio {
         (!(open_drain && level)).then_some(level)
     }
 
-    /// The pin's level. An input that nothing holds reads low; an open-drain output that lets go is
-    /// taken to have its pull-up on the circuit board.
+    /// The level of a pin whose output stage leaves it alone. An input that nothing holds reads low;
+    /// an open-drain output that lets go is taken to have its pull-up on the circuit board.
     fn level(&self, pin: usize, cx: &Context) -> bool {
         let unheld = match self.mode(pin) {
             Mode::Pulled => bit(self.odr, pin as u32),
             Mode::Output { open_drain, .. } => open_drain,
             Mode::Analog | Mode::Floating => false,
         };
-        self.drive(pin, cx).unwrap_or_else(|| cx.external(self.pins[pin]).unwrap_or(unheld))
+        cx.external(self.pins[pin]).unwrap_or(unheld)
     }
 
     fn refresh(&mut self, pin: usize, cx: &mut Context) {
-        let level = self.level(pin, cx);
+        let driven = self.drive(pin, cx);
+        let level = driven.unwrap_or_else(|| self.level(pin, cx));
         self.levels = self.levels & !(1 << pin) | u32::from(level) << pin;
-        let held = self.drive(pin, cx).is_some();
-        cx.set_pin(self.pins[pin], level, held);
+        cx.set_pin(self.pins[pin], level, driven.is_some());
         // A line that nobody drives is idle, as far as a peripheral at a floating input goes.
         let floating = self.mode(pin) == Mode::Floating && cx.external(self.pins[pin]).is_none();
         let reads = matches!(self.mode(pin), Mode::Floating | Mode::Pulled);
@@ -156,6 +156,12 @@ impl Gpio {
         (0..16).for_each(|pin| self.refresh(pin, cx));
     }
 
+    /// What a peripheral does to an open-drain pin, others may hear as an input.
+    fn hear(&self, cx: &mut Context) {
+        let open = Mode::Output { open_drain: true, alternate: true };
+        cx.hear_edges((0..16).any(|pin| self.mode(pin) == open));
+    }
+
     fn set_odr(&mut self, odr: u32, cx: &mut Context) {
         let changed = self.odr ^ odr;
         self.odr = odr & 0xffff;
@@ -165,6 +171,7 @@ impl Gpio {
     fn configure(&mut self, half: usize, value: u32, cx: &mut Context) {
         let locked = self.lock.mask(half);
         self.cr[half] = self.cr[half] & locked | value & !locked;
+        self.hear(cx);
         self.refresh_all(cx);
         for pin in (8 * half..8 * half + 8).filter(|&pin| self.bonded >> pin & 1 == 0) {
             if matches!(self.mode(pin), Mode::Output { .. }) {
@@ -235,6 +242,7 @@ impl Device for Gpio {
 
     fn reset(&mut self, cx: &mut Context) {
         (self.cr, self.odr, self.lock) = ([CR_RESET; 2], 0, Lock::default());
+        self.hear(cx);
         self.refresh_all(cx);
     }
 

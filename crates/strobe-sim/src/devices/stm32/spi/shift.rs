@@ -53,6 +53,11 @@ impl Shift {
         self.start + u64::from(self.next) * self.shape.half
     }
 
+    /// The cycle of the last step, which ends the frame.
+    pub(super) fn end(&self) -> u64 {
+        self.start + u64::from(2 * self.shape.bits) * self.shape.half
+    }
+
     /// Takes the next step; `None` once the frame is over.
     pub(super) fn step(&mut self) -> Option<Step> {
         let (period, second) = (self.next / 2, self.next % 2 == 1);

@@ -292,3 +292,57 @@ proptest! {
         prop_assert!(cycles.is_sorted());
     }
 }
+
+/// Edges come late to nobody: looked at from far away, they are where they are from near, with
+/// baud rate and clock changed in the middle of bytes.
+#[test]
+fn edges_are_the_same_however_far_the_core_goes_on() {
+    let run = |every: bool| {
+        let (mut rig, _) = port();
+        rig.watch("USART1_TX");
+        rig.write32(BRR, 100);
+        rig.write32(CR1, UE | TE);
+        let go_to = |rig: &mut Rig, cycle: u64| {
+            while every && rig.bus.next_due < cycle {
+                rig.run_to(rig.bus.next_due);
+            }
+            rig.run_to(cycle);
+        };
+        for (byte, at) in [(0x55, 1000), (0xa7, 1234), (0x31, 2900), (0xf0, 4711)] {
+            go_to(&mut rig, at);
+            rig.write32(TDR, byte);
+            go_to(&mut rig, at + 333);
+            rig.write32(BRR, 100 + (at % 7) as u32);
+            go_to(&mut rig, at + 444);
+            rig.bus.clocks.apb_divider = 1 + (at % 3) as u32;
+            rig.bus.clocks_dirty = true;
+            rig.bus.settle();
+        }
+        go_to(&mut rig, 5_000);
+        (rig.edges("USART1_TX"), rig.bus.outputs.frames.clone(), rig.bus.next_due)
+    };
+    let (edges, frames, due) = run(true);
+    assert!(edges.len() > 20 && frames.len() >= 2, "{edges:?} {frames:?}");
+    assert!(due != u64::MAX, "it ends within a byte");
+    assert_eq!(run(false), (edges, frames, due));
+}
+
+/// The core need not look up for an edge unless somebody acts on it.
+#[test]
+fn edges_that_nobody_acts_on_are_no_events() {
+    let (mut rig, id) = port();
+    rig.watch("USART1_TX");
+    rig.write32(BRR, 100);
+    rig.write32(CR1, UE | TE);
+    rig.run_to(1000);
+    rig.write32(TDR, 0x55);
+    let events = rig.bus.events;
+    assert_eq!((rig.bus.next_due, rig.bus.next_notable()), (1100, 2000));
+    rig.run_to(1950);
+    assert_eq!((rig.edges("USART1_TX").len(), rig.bus.events), (10, events));
+    rig.write32(TDR, 0x55);
+    rig.run_to(2000);
+    assert_eq!(rig.bus.events, events + 1, "the flags change");
+    rig.bus.outputs.heard_by.push(id);
+    assert_eq!(rig.bus.next_notable(), 2100);
+}

@@ -101,11 +101,16 @@ impl Transmitter {
         self.sending.is_none_or(|s| s.frame.level(baud.halves(s.start, now)))
     }
 
-    /// The cycle of the next change of level, if `edges` matter, or of the end of the frame.
-    pub(super) fn next_event(&self, baud: Baud, now: u64, edges: bool) -> Option<u64> {
+    /// The cycle of the next change of level within the frame.
+    pub(super) fn next_edge(&self, baud: Baud, now: u64) -> Option<u64> {
         let s = self.sending?;
-        let next = s.frame.next_edge(baud.halves(s.start, now)).filter(|_| edges);
-        Some(baud.after(s.start, next.unwrap_or(s.frame.halves())))
+        Some(baud.after(s.start, s.frame.next_edge(baud.halves(s.start, now))?))
+    }
+
+    /// The cycle at which the frame ends.
+    pub(super) fn end(&self, baud: Baud) -> Option<u64> {
+        let s = self.sending?;
+        Some(baud.after(s.start, s.frame.halves()))
     }
 
     /// The bit clock changes from `from` to `to`.

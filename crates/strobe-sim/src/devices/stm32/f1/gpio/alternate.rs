@@ -1,10 +1,11 @@
 //! Which wires a port's pins can carry, from the board file: `"USART1_TX unless USART1_REMAP"`.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::kernel::device::{Context, Create};
+use crate::kernel::device::{Context, Create, DeviceId};
 use crate::kernel::signal::SignalId;
 
 /// A port's options.
@@ -28,6 +29,8 @@ struct Route {
     input: bool,
     /// Remap wires and the levels that they must have.
     conditions: Vec<(SignalId, bool)>,
+    /// The device of that name, once it has been looked for.
+    found: OnceCell<Option<DeviceId>>,
 }
 
 impl Route {
@@ -54,7 +57,12 @@ impl Route {
             cx.listen(wire);
         }
         conditions.iter().for_each(|(wire, _)| cx.listen(*wire));
-        Ok(Route { wire, device, input, conditions })
+        Ok(Route { wire, device, input, conditions, found: OnceCell::new() })
+    }
+
+    fn is_clocked(&self, cx: &Context) -> bool {
+        let found = self.found.get_or_init(|| cx.device(&self.device));
+        found.is_some_and(|id| cx.is_clocked(id))
     }
 
     fn holds(&self, cx: &Context) -> bool {
@@ -63,7 +71,11 @@ impl Route {
 }
 
 /// The alternate functions of a port.
-pub(super) struct Alternates([Vec<Route>; 16]);
+pub(super) struct Alternates {
+    routes: [Vec<Route>; 16],
+    /// Pins that have to do with a wire, as output or as condition, one bit each.
+    pins: BTreeMap<SignalId, u16>,
+}
 
 impl Alternates {
     pub(super) fn new(options: &Options, cx: &mut Create) -> Result<Self, String> {
@@ -76,18 +88,28 @@ impl Alternates {
                 all[number].push(Route::parse(route, cx)?);
             }
         }
-        Ok(Alternates(all))
+        let mut pins = BTreeMap::new();
+        for (pin, routes) in all.iter().enumerate() {
+            for route in routes {
+                let output = (!route.input).then_some(route.wire);
+                let conditions = route.conditions.iter().map(|(wire, _)| *wire);
+                for wire in conditions.chain(output) {
+                    *pins.entry(wire).or_insert(0) |= 1 << pin;
+                }
+            }
+        }
+        Ok(Alternates { routes: all, pins })
     }
 
     /// The wire that drives a pin in an alternate output mode.
     pub(super) fn output(&self, pin: usize, cx: &Context) -> Option<SignalId> {
-        let mut routes = self.0[pin].iter().filter(|r| !r.input && r.holds(cx));
-        routes.find(|r| cx.is_clocked(&r.device)).map(|r| r.wire)
+        let mut routes = self.routes[pin].iter().filter(|r| !r.input && r.holds(cx));
+        routes.find(|r| r.is_clocked(cx)).map(|r| r.wire)
     }
 
     /// Hands a pin's level to the peripherals that read it.
     pub(super) fn feed(&self, pin: usize, level: bool, cx: &mut Context) {
-        for route in self.0[pin].iter().filter(|r| r.input) {
+        for route in self.routes[pin].iter().filter(|r| r.input) {
             if route.holds(cx) {
                 cx.set_signal(route.wire, level);
             }
@@ -95,14 +117,13 @@ impl Alternates {
     }
 
     /// Pins that have to do with a wire, as output or as condition.
-    pub(super) fn pins_of(&self, wire: SignalId) -> Vec<usize> {
-        let speaks =
-            |r: &Route| r.wire == wire && !r.input || r.conditions.iter().any(|c| c.0 == wire);
-        (0..16).filter(|&pin| self.0[pin].iter().any(speaks)).collect()
+    pub(super) fn pins_of(&self, wire: SignalId) -> impl Iterator<Item = usize> + use<> {
+        let pins = self.pins.get(&wire).copied().unwrap_or(0);
+        (0..16).filter(move |pin| pins >> pin & 1 != 0)
     }
 
     /// Whether a pin has outputs of its peripherals.
     pub(super) fn is_shared(&self, pin: usize) -> bool {
-        self.0[pin].iter().any(|r| !r.input)
+        self.routes[pin].iter().any(|r| !r.input)
     }
 }
