@@ -317,8 +317,14 @@ pub trait Observer {
         let _ = (pc, cause, low, high);
     }
     /// Control went elsewhere. Memory may be looked at, devices do not answer.
+    #[inline(always)]
     fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
         let _ = (transfer, bus);
+    }
+    /// Looks at [`Transfer::arguments`], which are zero otherwise.
+    #[inline(always)]
+    fn wants_arguments(&self) -> bool {
+        false
     }
     /// A turn of a loop begins, of which more may follow that are not executed.
     fn begin_turn(&mut self, now: Moment) {

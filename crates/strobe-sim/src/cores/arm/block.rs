@@ -20,8 +20,11 @@ use strobe_model::Bounds;
 pub(crate) use self::waits::{in_flash, jump_wait};
 pub use crate::kernel::observe::code::BlockId;
 
-/// Targets kept of a computed jump.
-const MOST_INSIDE: usize = 64;
+/// Targets kept of a jump by a table.
+const MOST_OF_TABLE: usize = 64;
+
+/// Targets kept of another computed jump, the latest: more are rarely in one region.
+const MOST_OTHERS: usize = 12;
 
 /// What is known of one instruction in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,8 +93,9 @@ pub struct Block {
     /// Cycles that [`Arrival::late`] has cost the jump at the block's end and that no observer
     /// knows of yet.
     pub(crate) late: u64,
-    /// Where computed jumps from here have gone inside the function, as far as kept.
-    pub(crate) inside: Vec<BlockId>,
+    /// Where computed jumps from here have gone, as far as kept: those of a table inside the
+    /// function, calls and returns anywhere.
+    pub(crate) computed: Vec<BlockId>,
     /// The function that the block lies in, by number, and whether that begins here.
     pub(crate) function: (u32, bool),
     /// Successors found so far: after `end`, and the direct jump's target.
@@ -272,12 +276,24 @@ impl Blocks {
         self.inside_it.get(&(pc, it)).copied().unwrap_or(NONE)
     }
 
-    /// A computed jump inside a function went from one block to another.
-    pub(crate) fn note_inside(&mut self, from: BlockId, to: BlockId) {
-        let known = &mut self.all[from as usize].inside;
-        if known.len() < MOST_INSIDE && !known.contains(&to) {
-            known.push(to);
+    /// A computed jump went from one block to another.
+    #[inline(always)]
+    pub(crate) fn note_computed(&mut self, from: BlockId, to: BlockId) {
+        let known = &self.all[from as usize].computed;
+        if !known.contains(&to) {
+            self.add_computed(from, to);
         }
+    }
+
+    fn add_computed(&mut self, from: BlockId, to: BlockId) {
+        let block = &mut self.all[from as usize];
+        if block.by_table && block.computed.len() == MOST_OF_TABLE {
+            return;
+        }
+        if !block.by_table && block.computed.len() == MOST_OTHERS {
+            block.computed.remove(0);
+        }
+        block.computed.push(to);
     }
 
     /// Number of the function that `address` lies in, counting from its entry; 0 before the first.

@@ -361,8 +361,8 @@ impl<O: Observer> Machine<O> {
     fn arrive_at(&mut self, to: BlockId, id: BlockId) -> bool {
         let (from, target) = (&self.blocks.all[id as usize], &self.blocks.all[to as usize]);
         let (arrival, inside) = (target.arrival, from.jumps_inside(target));
-        if inside && self.jit.is_on() {
-            self.blocks.note_inside(id, to);
+        if self.jit.is_on() {
+            self.blocks.note_computed(id, to);
         }
         if !arrival.wait.is_zero() {
             self.fetch_wait(arrival.wait, self.blocks.all[id as usize].last_at);

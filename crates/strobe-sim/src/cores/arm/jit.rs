@@ -1,10 +1,10 @@
 //! Hot blocks as host code.
 //!
-//! Blocks that run often are gathered into regions (blocks that jump to one another inside a
-//! function) and compiled with Cranelift. The compiled code does what the fast path does, no more:
-//! RAM and flash only, and nothing but the core changes anything until the horizon. Whatever else
-//! comes up (a device, a call or return, a block outside the region, the horizon) it leaves to the
-//! caller, with the registers, cycles and instructions exactly as the interpreter would have them
+//! Blocks that run often are gathered into regions (blocks of a function that jump to one another,
+//! and those of the functions that it calls) and compiled with Cranelift. The compiled code does
+//! what the fast path does, no more: RAM and flash only, and nothing but the core changes anything
+//! until the horizon. Calls and returns inside a region it reports to the observer itself. Whatever
+//! else comes up (a device, a block outside the region, the horizon) it leaves to the caller, with the registers, cycles and instructions exactly as the interpreter would have them
 //! at that point. The interpreter stays the reference: a host that Cranelift does not know runs
 //! everything there, as does a build without the feature `compiler` (`jit/without.rs`).
 
@@ -25,7 +25,7 @@ mod transfer;
 mod vary;
 mod wide;
 
-use self::code::{Code, Frame};
+use self::code::{Code, Frame, Reports};
 use self::region::{Otherwise, Place};
 use super::block::{BlockId, Blocks};
 use super::core::Machine;
@@ -33,11 +33,15 @@ use super::fast::{Left, late};
 use super::run::End;
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycles;
-use crate::kernel::observe::{Observer, Wait};
+use crate::kernel::observe::{Observer, StackWindow, TransferKind, Wait};
+use crate::kernel::pace::Model;
 use strobe_model::Cause;
 
 /// Runs of a block before it is compiled.
 const HOT: u32 = 4000;
+
+/// Times that compiled code is left at a call before it is compiled again with what is called.
+const HOT_EXIT: u32 = 8000;
 
 /// Of these, as many must its neighbours have seen to come along.
 const WARM: u32 = 8;
@@ -129,13 +133,17 @@ pub(crate) struct Jit {
 }
 
 /// What compiled code does only where somebody needs it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 struct Ways {
     /// It leaves before the stack pointer does what an observer wants to know.
     watches_stack: bool,
     /// It accesses RAM besides the main one. Most firmware has nothing there, and each further
     /// memory makes every access longer.
     reaches_further: bool,
+    /// How it reports transfers, if somebody wants to know.
+    reports: Option<Reports>,
+    /// Which of the three models the time line is.
+    model: Model,
 }
 
 impl Default for Jit {
@@ -197,7 +205,14 @@ impl Jit {
             return;
         };
         let ways = self.ways;
-        let Some(plan) = region::plan(blocks, bus, hot, most) else { return };
+        let Some(plan) = region::plan(blocks, bus, hot, most) else {
+            if hot.again {
+                // It is not tried again and again.
+                let regions = &mut blocks.all[hot.block as usize].regions;
+                *regions = regions.saturating_add(1);
+            }
+            return;
+        };
         let slots = vec![Slot::default(); plan.blocks.len()].into();
         let events = vec![Event::default(); plan.events.len()].into();
         let mut counters = Counters { slots, events };
@@ -231,6 +246,8 @@ struct Hot {
     block: BlockId,
     /// Runs that its neighbours must have seen to come along.
     warm: u32,
+    /// It is compiled already, without what it calls.
+    again: bool,
     /// Instructions executed so far.
     retired: u64,
 }
@@ -257,10 +274,32 @@ impl<O: Observer> Machine<O> {
         block.heat += 1;
         if block.heat >= threshold {
             block.heat = 0;
-            let warm = threshold.div_ceil(HOT / WARM);
-            self.jit.ways.reaches_further |= self.points_further();
-            let hot = Hot { block: id, warm, retired: self.instructions };
-            self.jit.compile(&mut self.blocks, &self.bus, hot);
+            self.compile_around(id, false);
+        }
+    }
+
+    #[cold]
+    fn compile_around(&mut self, id: BlockId, again: bool) {
+        let Some(threshold) = self.jit.threshold else { return };
+        let warm = threshold.div_ceil(HOT / WARM);
+        self.jit.ways.reaches_further |= self.points_further();
+        self.jit.ways.reports = Reports::to::<O>();
+        self.jit.ways.model = self.model;
+        let hot = Hot { block: id, warm, again, retired: self.instructions };
+        self.jit.compile(&mut self.blocks, &self.bus, hot);
+    }
+
+    /// Compiled code has been left at a call or a jump to another function: if that happens often,
+    /// it is compiled again together with what is called.
+    #[inline(always)]
+    fn warm_exit(&mut self, id: BlockId) {
+        let block = &mut self.blocks.all[id as usize];
+        if block.is_transfer || block.calls {
+            block.heat += 1;
+            if block.heat >= HOT_EXIT {
+                block.heat = WARM;
+                self.compile_around(id, true);
+            }
         }
     }
 
@@ -276,22 +315,24 @@ impl<O: Observer> Machine<O> {
 
     /// Runs compiled code from a block on that fits before the horizon.
     pub(super) fn run_compiled(&mut self, at: Compiled) -> Left {
-        let region = &mut self.jit.regions[at.region as usize];
+        let before = self.instructions;
         let frame = &mut self.jit.frame;
-        let accelerator = &mut self.bus.flash_interface.accelerator;
         frame.budget = (self.horizon - self.now) as i64;
-        frame.instructions = self.instructions;
+        frame.instructions = before;
         frame.carry = self.carry.carry;
-        frame.slack = &raw mut self.slack;
-        frame.stamps = accelerator.stamps.as_ptr();
-        frame.accelerator = &raw mut *accelerator;
         frame.stack = self.observer.stack_window();
-        let exit = region.code.run(&mut self.cpu, frame, at.entry);
+        let exit = self.enter_compiled(at);
+        let frame = &self.jit.frame;
         self.now = self.horizon.wrapping_add_signed(-frame.budget);
-        self.jit.executed += frame.instructions - self.instructions;
+        self.jit.executed += frame.instructions - before;
         self.instructions = frame.instructions;
         self.carry.carry = frame.carry;
+        let region = &mut self.jit.regions[at.region as usize];
         let id = region.blocks[exit.block];
+        if matches!(exit.kind, code::ExitKind::Direct | code::ExitKind::Indirect) {
+            self.warm_exit(id);
+        }
+        let region = &mut self.jit.regions[at.region as usize];
         match exit.kind {
             code::ExitKind::Horizon => Left::Horizon(id),
             code::ExitKind::Next => Left::Ended(id, End::Next),
@@ -307,6 +348,22 @@ impl<O: Observer> Machine<O> {
                 Left::Miss(id, exit.at)
             }
         }
+    }
+
+    /// Reports a transfer inside compiled code, with the cycles left before the horizon. Returns
+    /// where the stack pointer may go from here on.
+    #[inline(always)]
+    fn report_compiled(
+        &mut self,
+        kind: TransferKind,
+        (from, to): (u32, u32),
+        (budget, instructions): (i64, u64),
+    ) -> StackWindow {
+        self.cpu.pc = to;
+        self.now = self.horizon.wrapping_add_signed(-budget);
+        self.instructions = instructions;
+        self.report_transfer(kind, from);
+        self.observer.stack_window()
     }
 
     /// Code often leaves for what it cannot access: if that may be because there is RAM besides the
@@ -375,7 +432,9 @@ impl<O: Observer> Machine<O> {
                     }
                     Otherwise::Longer(most) => {
                         let high = (count * u64::from(most)) as i64;
-                        Wait { cause: Cause::Execute, low: 0, likely: likely as i64, high }
+                        let wait =
+                            Wait { cause: Cause::Execute, low: 0, likely: likely as i64, high };
+                        wait.in_model(self.model)
                     }
                     Otherwise::WaitsFirst(cycles) => {
                         let cycles = (count * u64::from(cycles)) as i64;

@@ -31,6 +31,12 @@ impl<O: Observer> Machine<O> {
     #[inline(always)]
     pub(super) fn report_transfer_at(&mut self, kind: TransferKind, from: u32, now: u64) {
         if O::FLOW {
+            // Not read where nobody wants them: just stored one by one, they would be read at once,
+            // for which the host waits longer than for the call itself.
+            let arguments = match self.observer.wants_arguments() {
+                true => [self.cpu.r[0], self.cpu.r[1], self.cpu.r[2], self.cpu.r[3]],
+                false => [0; 4],
+            };
             let transfer = Transfer {
                 kind,
                 from,
@@ -40,7 +46,7 @@ impl<O: Observer> Machine<O> {
                 now,
                 asleep: self.asleep,
                 instructions: self.instructions,
-                arguments: [self.cpu.r[0], self.cpu.r[1], self.cpu.r[2], self.cpu.r[3]],
+                arguments,
             };
             self.observer.transfer(&transfer, &self.bus);
             self.look_at_stack(self.cpu.pc);

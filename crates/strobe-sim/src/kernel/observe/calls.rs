@@ -191,6 +191,11 @@ impl Observer for CallTree {
     }
 
     #[inline(always)]
+    fn wants_arguments(&self) -> bool {
+        self.heap.is_some()
+    }
+
+    #[inline(always)]
     fn follows_stack(&self) -> bool {
         self.marks.is_some()
     }

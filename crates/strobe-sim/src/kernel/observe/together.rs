@@ -67,6 +67,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.transfer(transfer, bus);
         self.1.transfer(transfer, bus);
     }
+    #[inline(always)]
+    fn wants_arguments(&self) -> bool {
+        self.0.wants_arguments() || self.1.wants_arguments()
+    }
     fn begin_turn(&mut self, now: Moment) {
         self.0.begin_turn(now);
         self.1.begin_turn(now);

@@ -121,7 +121,7 @@ impl Blocks {
                 late: timing.refill_at(pc, bus.peek(pc, Size::Half)),
             },
             late: 0,
-            inside: Vec::new(),
+            computed: Vec::new(),
             function: (here as u32, self.entries.binary_search(&pc).is_ok()),
             insns: insns.into(),
             meta: meta.into(),

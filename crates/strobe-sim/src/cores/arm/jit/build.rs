@@ -17,7 +17,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
 
-use super::code::{Exit, ExitKind, Frame, SLACK};
+use super::code::{self, Exit, ExitKind, Frame, SLACK};
 use super::flags::{self, Flags};
 
 use super::region::Plan;
@@ -29,6 +29,7 @@ use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycles;
 use crate::kernel::flash::accelerator::JUMPED;
 use crate::kernel::observe::StackWindow;
+use crate::kernel::pace::Model;
 
 /// Builds the function of a region.
 pub(super) fn function(
@@ -83,6 +84,8 @@ pub(super) fn function(
         fp_checked: false,
         waits_first: None,
         watches_stack: ways.watches_stack,
+        reports: ways.reports,
+        model: ways.model,
         reaches_further: ways.reaches_further,
         used: 0,
         unstored: 0,
@@ -142,6 +145,10 @@ pub(super) struct Build<'a> {
     pub(super) waits_first: Option<Value>,
     /// The stack pointer stays in a window, or an instruction needs care.
     watches_stack: bool,
+    /// What reports transfers.
+    reports: Option<code::Reports>,
+    /// Which of the three models the time line is.
+    pub(super) model: Model,
     /// Accesses try RAM besides the main one, too.
     pub(super) reaches_further: bool,
     /// Registers read or written anywhere.
@@ -342,6 +349,7 @@ impl Build<'_> {
         match member.target {
             Some(to) => {
                 self.wait_for_target(member.block.target_wait);
+                self.report_direct(to);
                 self.continue_at(to, JUMPED);
             }
             None => self.leave_with(ExitKind::Direct),
@@ -380,14 +388,44 @@ impl Build<'_> {
     /// otherwise.
     fn jump_inside(&mut self, value: Value) {
         let plan = self.plan;
-        let targets = &plan.blocks[self.at.0].computed;
-        let starts = targets.iter().map(|&to| plan.blocks[to].block.start);
-        let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return };
+        let member = &plan.blocks[self.at.0];
+        let targets = &member.computed;
+        if targets.is_empty() {
+            return;
+        }
         let outside = self.b.create_block();
-        let mut table = vec![outside; ((last - first) / 2 + 1) as usize];
         let arrivals: Vec<Label> = targets.iter().map(|_| self.b.create_block()).collect();
-        for (&to, &arrival) in targets.iter().zip(&arrivals) {
-            table[((plan.blocks[to].block.start - first) / 2) as usize] = arrival;
+        let starts = targets.iter().map(|&to| plan.blocks[to].block.start);
+        let places: Vec<(u32, Label)> = starts.zip(arrivals.iter().copied()).collect();
+        if member.block.by_table {
+            self.jump_by_table(value, &places, outside);
+        } else {
+            // Bit 0 is set, or the place is none that is decoded.
+            let mut switch = Switch::new();
+            places
+                .iter()
+                .for_each(|&(start, label)| switch.set_entry(u128::from(start | 1), label));
+            switch.emit(&mut self.b, value, outside);
+        }
+        let flags = self.flags;
+        for (&to, arrival) in targets.iter().zip(arrivals) {
+            self.flags = flags;
+            self.b.switch_to_block(arrival);
+            self.pay_for_arrival(to);
+            self.report_indirect(to);
+            self.continue_at(to, JUMPED);
+        }
+        self.flags = flags;
+        self.b.switch_to_block(outside);
+    }
+
+    /// Jumps to one of some places, which lie close together, or to `outside`.
+    fn jump_by_table(&mut self, value: Value, places: &[(u32, Label)], outside: Label) {
+        let starts = places.iter().map(|&(start, _)| start);
+        let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return };
+        let mut table = vec![outside; ((last - first) / 2 + 1) as usize];
+        for &(start, arrival) in places {
+            table[((start - first) / 2) as usize] = arrival;
         }
         // Bit 0 is set, or the place is none that is decoded.
         let index = self.b.ins().iadd_imm_s(value, -i64::from(first | 1));
@@ -399,15 +437,41 @@ impl Build<'_> {
         let table: Vec<BlockCall> = table.into_iter().map(|l| call(l, &mut self.b)).collect();
         let table = self.b.create_jump_table(JumpTableData::new(default, &table));
         self.b.ins().br_table(index, table);
-        let flags = self.flags;
-        for (&to, arrival) in targets.iter().zip(arrivals) {
-            self.flags = flags;
-            self.b.switch_to_block(arrival);
-            self.pay_for_arrival(to);
-            self.continue_at(to, JUMPED);
+    }
+
+    /// `Machine::report_direct`, for a jump to a block of the region that has been paid for.
+    fn report_direct(&mut self, to: usize) {
+        let block = self.plan.blocks[self.at.0].block;
+        let Some(reports) = self.reports else { return };
+        if block.calls {
+            self.report(reports.call, to);
+        } else if block.leaves_function {
+            self.report(reports.direct, to);
         }
-        self.flags = flags;
-        self.b.switch_to_block(outside);
+    }
+
+    /// The same for a jump to a computed address.
+    fn report_indirect(&mut self, to: usize) {
+        let (block, target) = (self.plan.blocks[self.at.0].block, self.plan.blocks[to].block);
+        let Some(reports) = self.reports else { return };
+        if !block.jumps_inside(target) {
+            self.report(if block.calls { reports.call } else { reports.indirect }, to);
+        }
+    }
+
+    /// Reports the jump of the block to another one. Memory has all registers.
+    fn report(&mut self, report: code::Report, to: usize) {
+        let block = self.plan.blocks[self.at.0].block;
+        let from = self.constant(block.last_at);
+        let (end, to) = (block.end, self.plan.blocks[to].block.start);
+        let [to, end] = [to, end].map(|address| self.constant(address));
+        let budget = self.b.use_var(self.state.budget);
+        let instructions = self.b.use_var(self.state.instructions);
+        let function = self.b.ins().iconst(types::I64, report as usize as i64);
+        let takes = [types::I64, types::I32, types::I32, types::I64, types::I64, types::I32];
+        let signature = self.signature(&takes, None);
+        let arguments = [self.frame, from, to, budget, instructions, end];
+        self.b.ins().call_indirect(signature, function, &arguments);
     }
 
     /// The host address of a further memory.

@@ -13,14 +13,15 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::Module;
 
-use super::MOST_MEMORIES;
+use super::{Compiled, MOST_MEMORIES};
+use crate::cores::arm::core::Machine;
 use crate::cores::arm::cpu::Cpu;
 use crate::cores::arm::exec::{Port, Work, exec};
 use crate::cores::arm::fault::Fault;
 use crate::cores::arm::insn::Insn;
 use crate::kernel::device::Size;
 use crate::kernel::flash::accelerator::Accelerator;
-use crate::kernel::observe::StackWindow;
+use crate::kernel::observe::{Observer, StackWindow, TransferKind};
 
 /// What compiled code reads and writes besides the registers.
 #[repr(C)]
@@ -44,6 +45,9 @@ pub(super) struct Frame {
     pub(super) stamps: *const u64,
     /// Where the stack pointer may go.
     pub(super) stack: StackWindow,
+    /// The machine, for what is reported to its observer: a `Machine` of the observer that the
+    /// code was compiled for.
+    pub(super) machine: *mut (),
 }
 
 // SAFETY: what a frame points at is the machine's that it is part of and goes to another thread
@@ -65,6 +69,7 @@ impl Default for Frame {
             accelerator: std::ptr::null_mut(),
             stamps: std::ptr::null(),
             stack: StackWindow::NONE,
+            machine: std::ptr::null_mut(),
         }
     }
 }
@@ -168,6 +173,89 @@ unsafe extern "C" fn read(frame: *mut Frame, pc: u32, address: u32, bytes: u32) 
     frame.wait(wait)
 }
 
+/// Reports a transfer from an instruction to an address, with the cycles left then, the
+/// instructions retired, and for a call where it returns to.
+pub(super) type Report = unsafe extern "C" fn(*mut Frame, u32, u32, i64, u64, u32);
+
+/// What compiled code calls to report transfers, by their kind.
+#[derive(Clone, Copy)]
+pub(super) struct Reports {
+    pub(super) call: Report,
+    pub(super) direct: Report,
+    pub(super) indirect: Report,
+}
+
+impl Reports {
+    /// Those for a machine with such an observer; none if it does not want to know.
+    pub(super) fn to<O: Observer>() -> Option<Self> {
+        O::FLOW.then_some(Reports {
+            call: report_call::<O>,
+            direct: report_direct::<O>,
+            indirect: report_indirect::<O>,
+        })
+    }
+}
+
+// One function for each kind, so that whoever observes knows the kind when it is compiled.
+
+unsafe extern "C" fn report_call<O: Observer>(
+    frame: *mut Frame,
+    from: u32,
+    to: u32,
+    budget: i64,
+    instructions: u64,
+    return_address: u32,
+) {
+    let kind = TransferKind::Call { return_address };
+    // SAFETY: as `report` demands, which compiled code was made to keep to.
+    unsafe { report::<O>(frame, kind, (from, to), (budget, instructions)) }
+}
+
+unsafe extern "C" fn report_direct<O: Observer>(
+    frame: *mut Frame,
+    from: u32,
+    to: u32,
+    budget: i64,
+    instructions: u64,
+    _: u32,
+) {
+    // SAFETY: as in `report_call`.
+    unsafe { report::<O>(frame, TransferKind::Direct, (from, to), (budget, instructions)) }
+}
+
+unsafe extern "C" fn report_indirect<O: Observer>(
+    frame: *mut Frame,
+    from: u32,
+    to: u32,
+    budget: i64,
+    instructions: u64,
+    _: u32,
+) {
+    // SAFETY: as in `report_call`.
+    unsafe { report::<O>(frame, TransferKind::Indirect, (from, to), (budget, instructions)) }
+}
+
+/// Reports a transfer from compiled code that goes on behind it.
+///
+/// # Safety
+/// `frame` is the one that [`Code::run`] was given, its `machine` a live `Machine<O>` that nothing
+/// else refers to during the call, and memory has all registers.
+#[inline(always)]
+unsafe fn report<O: Observer>(
+    frame: *mut Frame,
+    kind: TransferKind,
+    (from, to): (u32, u32),
+    (budget, instructions): (i64, u64),
+) {
+    // SAFETY: by the caller's promise. The frame is part of the machine, so that it is not used
+    // while the machine is borrowed.
+    unsafe {
+        let machine = (*frame).machine.cast::<Machine<O>>();
+        let stack = (*machine).report_compiled(kind, (from, to), (budget, instructions));
+        (*frame).stack = stack;
+    }
+}
+
 impl Frame {
     fn wait(&mut self, wait: Bounds) -> i64 {
         // SAFETY: the frame's maker borrowed the pair for it, and compiled code does not touch it
@@ -210,20 +298,31 @@ pub(super) struct Code {
     _memory: Memory,
 }
 
-impl Code {
-    /// Runs from entry number `entry` until the code gives up.
+impl<O: Observer> Machine<O> {
+    /// Runs compiled code until it gives up; the frame is filled.
     #[inline(always)]
-    pub(super) fn run(&self, cpu: &mut Cpu, frame: &mut Frame, entry: u32) -> Exit {
+    pub(super) fn enter_compiled(&mut self, at: Compiled) -> Exit {
+        let entry = self.jit.regions[at.region as usize].code.entry;
+        let machine = &raw mut *self;
         // SAFETY: `entry` points at code that `build::function` made for this signature and that
-        // `_memory` keeps. It touches only: fields of `cpu` and `frame`; the pair behind
-        // `frame.slack`; the region's `Counters`, whose boxes do not move, at its own block numbers
-        // and its plan's events, of which they hold one each;
-        // `frame.accelerator`, and its stamps at numbers of blocks that it was given;
-        // guest memory through `frame.ram`, `frame.flash` and `frame.more` after comparing
-        // the offset with the length that the memory had when the code was
-        // made (`memory::pointer`), and memories never change size. An entry number that does not
-        // exist leaves at once.
-        Exit::unpack(unsafe { (self.entry)(cpu, frame, entry) })
+        // the region keeps; nothing that it calls forgets regions. It touches only: fields of `cpu`
+        // and `frame`; the pair behind `frame.slack`; the region's `Counters`, whose boxes do not
+        // move, at its own block numbers and its plan's events, of which they hold one each;
+        // `frame.accelerator`, and its stamps at numbers of blocks that it was given; guest memory
+        // through `frame.ram`, `frame.flash` and `frame.more` after comparing the offset with the
+        // length that the memory had when the code was made (`memory::pointer`), and memories never
+        // change size; and, in `report`, the machine behind `frame.machine`, which is this one.
+        // All of them are reached through `machine`, so that no borrow is open meanwhile. An entry
+        // number that does not exist leaves at once.
+        unsafe {
+            let frame = &raw mut (*machine).jit.frame;
+            let accelerator = &raw mut (*machine).bus.flash_interface.accelerator;
+            (*frame).machine = machine.cast();
+            (*frame).slack = &raw mut (*machine).slack;
+            (*frame).stamps = (*accelerator).stamps.as_ptr();
+            (*frame).accelerator = accelerator;
+            Exit::unpack(entry(&raw mut (*machine).cpu, frame, at.entry))
+        }
     }
 }
 

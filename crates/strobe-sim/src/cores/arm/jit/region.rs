@@ -9,7 +9,7 @@ use crate::cores::arm::timing::{MOST_FOR_OPERANDS, most_for_long_multiply};
 use crate::kernel::bus::Bus;
 
 /// Most blocks of a region.
-const MOST_BLOCKS: usize = 96;
+const MOST_BLOCKS: usize = 160;
 /// Most instructions of a region: compiling takes a little more than linear time.
 const MOST_INSTRUCTIONS: usize = 1000;
 /// A region that is cut short has at least room for so many instructions: of smaller ones, most
@@ -17,6 +17,8 @@ const MOST_INSTRUCTIONS: usize = 1000;
 const LEAST: usize = 100;
 /// Most regions that a block is part of.
 const MOST_REGIONS: u8 = 3;
+/// The same where it calls what is not in the region, or can be entered in none of them.
+const MOST_REGIONS_WITH_CALLS: u8 = 6;
 /// Most instructions of a region that others have already.
 const MOST_AGAIN: usize = 200;
 
@@ -70,13 +72,20 @@ pub(super) struct Place {
 pub(super) fn plan<'a>(blocks: &'a Blocks, bus: &Bus, hot: Hot, most: usize) -> Option<Plan<'a>> {
     let most = most.min(MOST_INSTRUCTIONS);
     let first = &blocks.all[hot.block as usize];
-    if !suits(first, bus) || first.insns.len() > most || first.regions >= MOST_REGIONS {
+    // Where the flow keeps coming from outside, there must be an entry.
+    let is_entry = first.compiled.is_some();
+    let most_regions = if hot.again || !is_entry { MOST_REGIONS_WITH_CALLS } else { MOST_REGIONS };
+    if !suits(first, bus) || first.insns.len() > most || first.regions >= most_regions {
         return None;
     }
     let growth = Growth { blocks, bus, hot, most };
     // What other regions have already comes along where all that belongs together fits, so that
     // loops around loops become one region. What does not fit is compiled once.
-    let members = growth.members(true).or_else(|| growth.members(false))?;
+    let members = growth.members(true).or_else(|| growth.members(false))?.blocks;
+    let has = |id: BlockId| members.contains(&(blocks.all[id as usize].start, id));
+    if hot.again && !growth.called(first).any(has) {
+        return None;
+    }
     let number: HashMap<BlockId, usize> =
         members.iter().enumerate().map(|(at, &(_, id))| (id, at)).collect();
     let inside = |id: Option<BlockId>| id.and_then(|id| number.get(&id).copied());
@@ -84,7 +93,7 @@ pub(super) fn plan<'a>(blocks: &'a Blocks, bus: &Bus, hot: Hot, most: usize) -> 
         .iter()
         .map(|&(_, id)| {
             let block = &blocks.all[id as usize];
-            let computed = block.inside.iter().filter_map(|&id| inside(Some(id))).collect();
+            let computed = block.computed.iter().filter_map(|&id| inside(Some(id))).collect();
             let (next, target) = (inside(next(block)), inside(target(block)));
             Member { id, block, next, target, computed }
         })
@@ -95,6 +104,23 @@ pub(super) fn plan<'a>(blocks: &'a Blocks, bus: &Bus, hot: Hot, most: usize) -> 
         (0..).zip(&members).flat_map(|(number, member)| events(number, member.block)).collect();
     (0..members.len()).for_each(|number| events.extend(arrivals(number, &members)));
     Some(Plan { blocks: members, entries: entries.into_iter().collect(), events })
+}
+
+/// Blocks on their way into a region.
+#[derive(Default)]
+struct Members {
+    blocks: BTreeSet<(u32, BlockId)>,
+    instructions: usize,
+    /// Of these, those that other regions have already.
+    others: usize,
+}
+
+impl Members {
+    fn add(&mut self, more: Members) {
+        self.blocks.extend(more.blocks);
+        self.instructions += more.instructions;
+        self.others += more.others;
+    }
 }
 
 /// How the region around a hot block is found.
@@ -108,25 +134,54 @@ struct Growth<'a> {
 impl Growth<'_> {
     /// The region's blocks by address. `again`: with those that are part of other regions, or
     /// nothing if not all fit.
-    fn members(&self, again: bool) -> Option<BTreeSet<(u32, BlockId)>> {
-        let mut members = BTreeSet::new();
-        let (mut instructions, mut others) = (0, 0);
-        let mut queue = VecDeque::from([self.hot.block]);
+    fn members(&self, again: bool) -> Option<Members> {
+        let mut members = Members::default();
+        let mut called = VecDeque::from([self.hot.block]);
+        while let Some(id) = called.pop_front() {
+            // The function first. What it calls comes along whole, wherever else it is compiled, or
+            // not at all: from a part, the flow would soon lead out.
+            let first = members.blocks.is_empty();
+            let again = again || !first;
+            let Some(more) = self.function(id, again, first, &members) else {
+                if first {
+                    return None;
+                }
+                continue;
+            };
+            for &(_, id) in &more.blocks {
+                called.extend(self.called(&self.blocks.all[id as usize]));
+            }
+            members.add(more);
+        }
+        Some(members)
+    }
+
+    /// The blocks of a function from one on that are not members yet. If not all fit: as many as
+    /// do, if `cut` and none of them is compiled yet, or nothing.
+    fn function(&self, from: BlockId, again: bool, cut: bool, known: &Members) -> Option<Members> {
+        let mut members = Members::default();
+        let mut queue = VecDeque::from([from]);
         while let Some(id) = queue.pop_front() {
             let block = &self.blocks.all[id as usize];
-            if members.contains(&(block.start, id)) || !self.comes_along(id, again) {
+            let at = (block.start, id);
+            let is_known = members.blocks.contains(&at) || known.blocks.contains(&at);
+            if is_known || !self.comes_along(id, again) {
                 continue;
             }
-            others += if again && block.regions > 0 { block.insns.len() } else { 0 };
-            let fits = instructions + block.insns.len() <= self.most && others <= MOST_AGAIN;
-            if members.len() == MOST_BLOCKS || !fits {
-                if again || self.most < LEAST {
+            let instructions = known.instructions + members.instructions + block.insns.len();
+            let other = if again && block.regions > 0 { block.insns.len() } else { 0 };
+            let others = known.others + members.others + other;
+            let most_again = if self.hot.again { MOST_INSTRUCTIONS } else { MOST_AGAIN };
+            let fits = instructions <= self.most && others <= most_again;
+            if known.blocks.len() + members.blocks.len() == MOST_BLOCKS || !fits {
+                if again || !cut || self.most < LEAST {
                     return None;
                 }
                 continue;
             }
-            members.insert((block.start, id));
-            instructions += block.insns.len();
+            members.blocks.insert(at);
+            members.instructions += block.insns.len();
+            members.others += other;
             queue.extend(self.successors(block));
         }
         Some(members)
@@ -134,15 +189,29 @@ impl Growth<'_> {
 
     fn comes_along(&self, id: BlockId, again: bool) -> bool {
         let block = &self.blocks.all[id as usize];
-        let new = block.regions == 0 || again && block.regions < MOST_REGIONS;
+        let new = block.regions == 0 || again && block.regions < self.most_regions();
         id == self.hot.block || new && block.is_warm(self.hot.warm) && suits(block, self.bus)
+    }
+
+    fn most_regions(&self) -> u8 {
+        if self.hot.again { MOST_REGIONS_WITH_CALLS } else { MOST_REGIONS }
     }
 
     fn successors(&self, block: &Block) -> impl Iterator<Item = BlockId> {
         // After a call the function goes on: that block is not a successor, but part of the loop.
         let after_call = block.is_call().then(|| self.blocks.lookup(block.end, self.bus));
-        let direct = [next(block), target(block), after_call].into_iter().flatten();
-        direct.chain(block.inside.iter().copied()).filter(|&id| id != NONE)
+        let target = target(block).filter(|_| !block.is_transfer);
+        let direct = [next(block), target, after_call].into_iter().flatten();
+        let computed = block.computed.iter().copied().filter(|_| block.by_table);
+        direct.chain(computed).filter(|&id| id != NONE)
+    }
+
+    /// Where a block's call leads, or its jump out of the function. Returns lead nowhere: callers
+    /// bring along what they call.
+    fn called(&self, block: &Block) -> impl Iterator<Item = BlockId> {
+        let direct = target(block).filter(|_| block.is_transfer);
+        let computed = block.computed.iter().copied().filter(|_| block.calls);
+        direct.into_iter().chain(computed).filter(|&id| id != NONE)
     }
 }
 
@@ -181,13 +250,14 @@ pub(super) fn most_for_operands(block: &Block, insn: Insn) -> Option<u32> {
     }
 }
 
-/// Where the region can be entered: at the hot block, after calls, and at the head of each loop.
+/// Where the region can be entered: at the hot block, at the beginning of functions, after calls,
+/// and at the head of each loop.
 fn entries(blocks: &[Member], hot: usize) -> BTreeSet<usize> {
     let mut entries = BTreeSet::from([hot]);
     let ends: BTreeSet<u32> =
         blocks.iter().filter(|m| m.block.is_call()).map(|m| m.block.end).collect();
     for (at, member) in blocks.iter().enumerate() {
-        if ends.contains(&member.block.start) {
+        if member.block.function.1 || ends.contains(&member.block.start) {
             entries.insert(at);
         }
         entries.extend(member.target.filter(|&to| to <= at));
@@ -224,7 +294,7 @@ fn next(block: &Block) -> Option<BlockId> {
 }
 
 fn target(block: &Block) -> Option<BlockId> {
-    (!block.is_transfer).then_some(block.target)
+    Some(block.target)
 }
 
 impl Block {

@@ -15,6 +15,7 @@ use crate::cores::arm::cpu::Cpu;
 use crate::cores::arm::insn::{Condition, Insn};
 use crate::cores::arm::op::LongOp;
 use crate::cores::arm::timing::{MOST_FOR_OPERANDS, SKIPPED, most_for_long_multiply};
+use crate::kernel::pace::Model;
 
 impl Build<'_> {
     /// An instruction in an IT block.
@@ -72,10 +73,17 @@ impl Build<'_> {
 
     /// The instruction being built takes so many cycles more than it must, at most `most`.
     fn pay_longer(&mut self, cycles: Value, most: u32) {
-        let cycles = self.b.ins().uextend(types::I64, cycles);
         let most_cycles = self.b.ins().iconst(types::I64, i64::from(most));
-        let high = self.b.ins().isub(most_cycles, cycles);
-        self.pay_event(Otherwise::Longer(most), cycles, cycles, high);
+        let none = self.b.ins().iconst(types::I64, 0);
+        let (cycles, low, high) = match self.model {
+            Model::Low => (none, none, none),
+            Model::Likely => {
+                let cycles = self.b.ins().uextend(types::I64, cycles);
+                (cycles, cycles, self.b.ins().isub(most_cycles, cycles))
+            }
+            Model::High => (most_cycles, none, none),
+        };
+        self.pay_event(Otherwise::Longer(most), cycles, low, high);
     }
 
     /// Takes cycles (64 bits), which could be fewer by `low` or more by `high`, and counts them.
