@@ -285,6 +285,20 @@ pub fn run(
     outcome(firmware, board, settings, run, end)
 }
 
+/// The same where nothing but the record is of interest.
+fn record_of(
+    firmware: &Firmware,
+    board: &Board,
+    settings: &Settings,
+    host: &mut dyn Host,
+    interrupted: &AtomicBool,
+) -> Result<Record, Error> {
+    let bus = ready(firmware, board, settings)?;
+    let mut run = drive::Run::new(firmware, board, settings, bus, host)?;
+    let end = run.drive(host, interrupted);
+    record::make(firmware, board, settings, run, end)
+}
+
 /// A bus with everything in place that the settings ask for.
 fn ready(firmware: &Firmware, board: &Board, settings: &Settings) -> Result<Bus, Error> {
     let mut bus = prepare(firmware, board)?;

@@ -79,7 +79,7 @@ pub fn run<H: Host + Send>(
     let settings = beside(settings, likely);
     let records = side_by_side(hosts, |model, host| {
         let settings = Settings { model, ..settings.clone() };
-        Some(super::run(firmware, board, &settings, host, interrupted).ok()?.record)
+        super::record_of(firmware, board, &settings, host, interrupted).ok()
     });
     let records = records.ok_or(Alone::Nothing)?;
     let alone = {
