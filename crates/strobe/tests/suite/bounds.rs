@@ -161,7 +161,8 @@ fn a_wait_for_a_variable_has_no_carried_bounds() {
     let waiting = |bounds: &str| {
         let run = on_board(&["run"], &["--until", "finish", "--bounds", bounds]);
         let total = run.total("waiting").expect("it waits").clone();
-        assert!((19_000..20_100).contains(&total.value().unwrap().as_u64()), "{total:?}");
+        // Of a tick, without the reads before.
+        assert!((13_500..14_500).contains(&total.value().unwrap().as_u64()), "{total:?}");
         total
     };
     let carried = waiting("carried");

@@ -63,7 +63,7 @@ fn a_plan_is_read_again_and_changed() {
     assert!(settings.exceptions && settings.local_timestamps.is_none());
     assert_eq!(again.subject.name, "stm32f4");
     for (wrong, expected) in [
-        ("{\"schema\":\"strobe-plan/1\"}", "make it again"),
+        ("{\"schema\":\"strobe-plan/1\"}", "strobe reads strobe-measurement/1"),
         ("settings = 1", "no measurement"),
         (&strobe(&["pins", SERIAL, "--format", "measurement"]).stdout, "no settings"),
     ] {

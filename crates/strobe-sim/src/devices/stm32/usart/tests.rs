@@ -318,7 +318,7 @@ fn edges_are_the_same_however_far_the_core_goes_on() {
             rig.bus.clocks_dirty = true;
             rig.bus.settle();
         }
-        go_to(&mut rig, 5_000);
+        go_to(&mut rig, 5_300);
         (rig.edges("USART1_TX"), rig.bus.outputs.frames.clone(), rig.bus.next_due)
     };
     let (edges, frames, due) = run(true);
