@@ -36,6 +36,15 @@ pub struct Architecture {
 }
 
 impl Architecture {
+    /// Every instruction there is, and no end of flash: for code whose part is not known.
+    pub const ALL: Architecture = Architecture {
+        multiplies: true,
+        long_jumps: true,
+        extended_loads: true,
+        extended_jumps: true,
+        pc_mask: u32::MAX,
+    };
+
     /// What a core with this much flash can do; the size is a power of two.
     pub fn new(kind: CoreKind, flash_bytes: u32) -> Self {
         Architecture {
