@@ -1,7 +1,7 @@
 //! The 32-bit Thumb encodings, as far as they concern the stack pointer and control flow (ARMv7-M
 //! manual, A5.3): what else they write becomes unknown.
 
-use strobe_symbols::{FunctionSource, thumb_expand_imm};
+use strobe_symbols::FunctionSource;
 
 use super::state::{LR, PC, SP, State, Value};
 use super::step::{Flow, Step, To};
@@ -355,4 +355,17 @@ fn special(second: u32, state: &State) -> Value {
 
 fn signed(bytes: u32, is_up: bool) -> i32 {
     if is_up { bytes as i32 } else { -(bytes as i32) }
+}
+
+/// The constant of a 12-bit modified immediate, of which only the low 12 bits count
+/// (ThumbExpandImm, DDI 0403, A5.3.2).
+fn thumb_expand_imm(code: u32) -> u32 {
+    let (code, byte) = (code & 0xfff, code & 0xff);
+    match code >> 8 {
+        0 => byte,
+        1 => byte << 16 | byte,
+        2 => byte << 24 | byte << 8,
+        3 => byte << 24 | byte << 16 | byte << 8 | byte,
+        _ => (0x80 | byte & 0x7f).rotate_right(code >> 7),
+    }
 }
