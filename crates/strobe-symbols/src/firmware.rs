@@ -379,8 +379,10 @@ impl Firmware {
 
     /// The AVR instruction at an address, of whatever part, and its bytes.
     pub fn avr_at(&self, address: u32) -> Option<(avr::Insn, u32)> {
-        let second = self.half_at(address.wrapping_add(2)).unwrap_or(0);
-        Some(avr::decode(avr::Architecture::ALL, address, self.half_at(address)?, second))
+        let (first, second) = (self.half_at(address)?, self.half_at(address.wrapping_add(2)));
+        let all = avr::Architecture::ALL;
+        let (insn, size) = avr::decode(all, address, first, second.unwrap_or(0));
+        (size == 2 || second.is_some()).then_some((insn, size))
     }
 
     /// The file's word for an address at run time.
