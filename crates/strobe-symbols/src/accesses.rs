@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use strobe_isa::thumb::insn::{Insn, Reg};
-use strobe_isa::thumb::op::{DataOp, Width};
+use strobe_isa::thumb::op::DataOp;
 use strobe_isa::thumb::{Access, Address, Code, Flow, Registers, Transfers};
 
 use crate::code::CodeKind;
@@ -50,9 +50,8 @@ struct Values<'a> {
 
 impl Values<'_> {
     fn step(&mut self, code: Code) {
-        let access = code.insn.access();
-        self.found.extend(access.and_then(|access| self.address(access)));
-        let result = self.result(code.insn).or_else(|| self.literal(access?));
+        self.found.extend(code.insn.access().and_then(|access| self.address(access)));
+        let result = self.result(code.insn);
         match code.insn.flow() {
             // What is behind an instruction that always jumps is reached from elsewhere.
             Flow::Jump(_) | Flow::JumpRegister(_) | Flow::JumpSum { .. } => self.known = [None; 16],
@@ -84,19 +83,6 @@ impl Values<'_> {
         (at >= LEAST).then_some(at)
     }
 
-    /// What a literal's load puts into its register.
-    fn literal(&self, access: Access) -> Option<(Reg, Option<u32>)> {
-        match access {
-            Access {
-                address: Address::Literal(at),
-                width: Width::Word,
-                transfers: Transfers::One(t),
-                ..
-            } => Some((t, self.firmware.word_at(at))),
-            _ => None,
-        }
-    }
-
     /// The register that an instruction computes from what is known, and its value.
     fn result(&self, insn: Insn) -> Option<(Reg, Option<u32>)> {
         use Insn::*;
@@ -118,7 +104,10 @@ impl Values<'_> {
                 DataOp::Sub => (d, minus(n, value)),
                 _ => return None,
             },
-            _ => return None,
+            other => {
+                let (register, at) = other.literal()?;
+                (register, self.firmware.word_at(at))
+            }
         })
     }
 }

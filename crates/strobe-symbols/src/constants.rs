@@ -8,8 +8,7 @@
 use std::collections::BTreeMap;
 
 use strobe_isa::thumb::insn::{Insn, Reg};
-use strobe_isa::thumb::op::{DataOp, Width};
-use strobe_isa::thumb::{Access, Address, Transfers};
+use strobe_isa::thumb::op::DataOp;
 
 use crate::code::CodeKind;
 use crate::firmware::Firmware;
@@ -105,15 +104,7 @@ impl Scan<'_> {
                 self.set(d, sum);
                 known.map(|_| sum)
             }
-            other => match other.access()? {
-                Access {
-                    address: Address::Literal(at),
-                    width: Width::Word,
-                    transfers: Transfers::One(_),
-                    ..
-                } => self.firmware.word_at(at),
-                _ => None,
-            },
+            other => other.literal().and_then(|(_, at)| self.firmware.word_at(at)),
         }
     }
 }

@@ -102,6 +102,22 @@ mod tests {
     }
 
     #[test]
+    fn literals_of_a_word_have_a_register() {
+        // ldr r1, [pc, #4]; ldr.w r2, [pc, #-4]; ldr pc, [pc, #8]
+        for (halves, literal) in [
+            ([0x4901, 0], (1, 0x108)),
+            ([0xf85f, 0x2004], (2, 0x100)),
+            ([0xf8df, 0xf008], (15, 0x10c)),
+        ] {
+            assert_eq!(code(halves).insn.literal(), Some(literal), "{halves:04x?}");
+        }
+        // ldrb.w r1, [pc, #4]; ldrd r0, r1, [pc, #8]; vldr s0, [pc, #8]
+        for halves in [[0xf89f, 0x1004], [0xe9df, 0x0102], [0xed9f, 0x0a02]] {
+            assert_eq!(code(halves).insn.literal(), None, "{halves:04x?}");
+        }
+    }
+
+    #[test]
     fn little_is_known_of_undefined_ones() {
         // udf #0; udf.w #0
         assert!(code([0xde00, 0]).is_udf() && code([0xf7f0, 0xa000]).is_udf());
