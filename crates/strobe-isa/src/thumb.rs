@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod arch;
+mod code;
 pub mod decode;
 mod effects;
 pub mod flow;
@@ -11,6 +12,7 @@ pub mod registers;
 
 pub use access::{Access, Address, Transfers};
 pub use arch::Architecture;
+pub use code::Code;
 pub use decode::{decode, is_wide};
 pub use flow::Flow;
 pub use insn::Insn;

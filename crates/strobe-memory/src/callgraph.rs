@@ -1,20 +1,18 @@
 //! Who calls whom, and how deep the stack is then, from the machine code of an image.
 //!
-//! `thumb.rs`, `thumb32.rs` and `avr.rs` know what instructions do to the stack pointer, `walk.rs`
+//! `thumb.rs` and `avr.rs` know what instructions do to the stack pointer, `walk.rs`
 //! follows them through a function, `tables.rs` through the tables of a `switch`, and `check.rs`
 //! compares the outcome with the compiler's call frame information. A call of an address that the
 //! code does not name is an unknown edge. This module knows no entry points and no sums.
 
 mod avr;
 mod check;
-mod machines;
 mod state;
 mod step;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod thumb;
-mod thumb32;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

@@ -4,20 +4,23 @@
 //!
 //! The code is read straight through. What a register holds is followed until anything may change
 //! it, so each address is true where the code runs on from above; code behind a jump may get
-//! there with other values in its bases, which are not seen. Encodings: DDI 0403, A5.2 and A5.3.
+//! there with other values in its bases, which are not seen.
 
 use std::collections::BTreeSet;
 
+use strobe_isa::thumb::insn::{Insn, Reg};
+use strobe_isa::thumb::op::DataOp;
+use strobe_isa::thumb::{Access, Address, Code, Flow, Registers, Transfers};
+
 use crate::code::CodeKind;
-use crate::constants::thumb_expand_imm;
 use crate::firmware::Firmware;
 
 /// Distinct addresses kept, at most.
 const MOST_ADDRESSES: usize = 1 << 16;
 /// Where peripherals begin (the memory map of ARMv7-M, B3.1).
 const LEAST: u32 = 0x4000_0000;
-/// Registers that a call may change (AAPCS, 6.1.1).
-const CALL: [u32; 6] = [0, 1, 2, 3, 12, 14];
+/// Registers that a call may change (AAPCS, 6.1.1): R0 to R3, R12 and LR.
+const CALL: Registers = Registers(0x500f);
 
 impl Firmware {
     /// Addresses from 0x40000000 on that loads and stores name, as far as bases are known; at
@@ -28,10 +31,10 @@ impl Firmware {
             values.known = [None; 16];
             let mut next = piece.start;
             while next + 2 <= piece.end && values.found.len() < MOST_ADDRESSES {
-                let Some(size) = u32::try_from(next).ok().and_then(|at| values.step(at)) else {
-                    break;
-                };
-                next += size;
+                let at = u32::try_from(next).ok();
+                let Some(code) = at.and_then(|at| self.thumb_at(at)) else { break };
+                values.step(code);
+                next += u64::from(code.size);
             }
         }
         values.found
@@ -46,156 +49,66 @@ struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// Follows the instruction at an address; its size.
-    fn step(&mut self, at: u32) -> Option<u64> {
-        let first = self.half(at)?;
-        if first >> 11 < 0b11101 {
-            self.narrow(at, first);
-            return Some(2);
+    fn step(&mut self, code: Code) {
+        self.found.extend(code.insn.access().and_then(|access| self.address(access)));
+        let result = self.result(code.insn);
+        match code.insn.flow() {
+            // What is behind an instruction that always jumps is reached from elsewhere.
+            Flow::Jump(_) | Flow::JumpRegister(_) | Flow::JumpSum { .. } => self.known = [None; 16],
+            Flow::Table { .. } | Flow::Load => self.known = [None; 16],
+            Flow::Call(_) | Flow::CallRegister(_) => self.forget(CALL),
+            Flow::Next | Flow::Branch(_) | Flow::Stop => self.forget(code.writes()),
         }
-        let second = self.half(at.wrapping_add(2))?;
-        self.wide(at, first, second);
-        Some(4)
-    }
-
-    fn half(&self, at: u32) -> Option<u32> {
-        self.firmware.half_at(at).map(u32::from)
-    }
-
-    fn get(&self, register: u32) -> Option<u32> {
-        self.known[register as usize & 15]
-    }
-
-    fn set(&mut self, register: u32, value: Option<u32>) {
-        self.known[register as usize & 15] = value;
-    }
-
-    fn forget(&mut self, registers: &[u32]) {
-        for &register in registers {
-            self.set(register, None);
+        if let Some((register, value)) = result {
+            self.known[usize::from(register)] = value;
         }
     }
 
-    fn forget_list(&mut self, list: u32) {
-        for register in (0..16).filter(|n| list >> n & 1 == 1) {
-            self.set(register, None);
-        }
+    fn get(&self, register: Reg) -> Option<u32> {
+        self.known[usize::from(register)]
     }
 
-    /// What is behind an instruction that always jumps is reached from elsewhere.
-    fn jump(&mut self) {
-        self.known = [None; 16];
+    fn forget(&mut self, registers: Registers) {
+        registers.iter().for_each(|register| self.known[usize::from(register)] = None);
     }
 
-    fn access(&mut self, base: u32, offset: u32) {
-        let at = self.get(base).map(|base| base.wrapping_add(offset));
-        self.found.extend(at.filter(|at| *at >= LEAST));
+    /// Where a load or store of one register or two is that leaves its base as it is.
+    fn address(&self, access: Access) -> Option<u32> {
+        let Access { address: Address::Offset { base, offset }, writeback: None, .. } = access
+        else {
+            return None;
+        };
+        let is_plain = matches!(access.transfers, Transfers::One(_) | Transfers::Two(..));
+        let at = self.get(base).filter(|_| is_plain)?.wrapping_add_signed(offset);
+        (at >= LEAST).then_some(at)
     }
 
-    fn literal(&self, at: u32, offset: i64) -> Option<u32> {
-        let place = i64::from(at & !3) + 4 + offset;
-        self.firmware.word_at(u32::try_from(place).ok()?)
-    }
-
-    fn narrow(&mut self, at: u32, code: u32) {
-        let (low, high) = (code & 7, code >> 8 & 7);
-        let (base, five) = (code >> 3 & 7, code >> 6 & 31);
-        match code >> 11 {
-            // LSL (immediate)
-            0b00000 => self.set(low, self.get(base).map(|value| value << five)),
-            // MOV, CMP, ADD, SUB (immediate)
-            0b00100 => self.set(high, Some(code & 0xff)),
-            0b00101 => {}
-            0b00110 => self.set(high, self.get(high).map(|v| v.wrapping_add(code & 0xff))),
-            0b00111 => self.set(high, self.get(high).map(|v| v.wrapping_sub(code & 0xff))),
-            // Data processing, special data instructions, branch and exchange
-            0b01000 if code & 0xff87 == 0x4687 || code & 0xff87 == 0x4487 => self.jump(),
-            0b01000 if code >> 8 == 0x46 => {
-                self.set(low | code >> 4 & 8, self.get(code >> 3 & 15));
-            }
-            0b01000 if code >> 7 == 0x8e => self.jump(),
-            0b01000 if code >> 7 == 0x8f => self.forget(&CALL),
-            0b01000 => self.forget(&[low, low | 8]),
-            // LDR (literal)
-            0b01001 => self.set(high, self.literal(at, i64::from((code & 0xff) << 2))),
-            // STR, LDR, STRB, LDRB, STRH, LDRH (immediate)
-            kind @ (0b01100..=0b10001) => {
-                let size = [4, 4, 1, 1, 2, 2][kind as usize - 0b01100];
-                self.access(base, five * size);
-                if kind & 1 == 1 {
-                    self.set(low, None);
-                }
-            }
-            // SP-relative, ADR
-            0b10010..=0b10101 => self.set(high, None),
-            // POP
-            0b10111 if code >> 9 & 3 == 0b10 && code & 0x100 != 0 => self.jump(),
-            0b10111 if code >> 9 & 3 == 0b10 => self.forget_list(code & 0xff),
-            // STM, LDM
-            0b11000 => self.set(high, None),
-            0b11001 => self.forget_list(code & 0xff | 1 << high),
-            // B<c>, SVC
-            0b11010 | 0b11011 => {}
-            // B
-            0b11100 => self.jump(),
-            _ => self.set(low, None),
-        }
-    }
-
-    fn wide(&mut self, at: u32, first: u32, second: u32) {
-        let (base, target, result) = (first & 15, second >> 12, second >> 8 & 15);
-        let code = (first >> 10 & 1) << 11 | (second >> 12 & 7) << 8 | second & 0xff;
-        match first {
-            // Branches and calls, then immediates: the upper half of the encodings with 11110.
-            _ if first >> 11 == 0b11110 && second >> 15 == 1 => match second >> 12 & 5 {
-                0b101 | 0b100 => self.forget(&CALL),
-                0b001 => self.jump(),
-                // MRS
-                _ if first == 0xf3ef => self.set(result, None),
-                _ => {}
+    /// The register that an instruction computes from what is known, and its value.
+    fn result(&self, insn: Insn) -> Option<(Reg, Option<u32>)> {
+        use Insn::*;
+        let plus = |n: Reg, number: u32| self.get(n).map(|value| value.wrapping_add(number));
+        let minus = |n: Reg, number: u32| plus(n, number.wrapping_neg());
+        Some(match insn {
+            MovImm { d, imm } => (d, Some(imm.into())),
+            MovConst { d, value } => (d, Some(value)),
+            Movt { d, imm } => (d, self.get(d).map(|low| low & 0xffff | u32::from(imm) << 16)),
+            LslImm { d, m, imm } => (d, self.get(m).map(|value| value << imm)),
+            MovHi { d, m } => (d, self.get(m)),
+            AddImm { d, n, imm } => (d, plus(n, imm.into())),
+            SubImm { d, n, imm } => (d, minus(n, imm.into())),
+            DataImm { op, d, n, value }
+            | DataImmS { op, d, n, value }
+            | DataImmSc { op, d, n, value } => match op {
+                DataOp::Mov => (d, Some(value)),
+                DataOp::Add => (d, plus(n, value)),
+                DataOp::Sub => (d, minus(n, value)),
+                _ => return None,
             },
-            // MOVW, MOVT, MOV, ADD, SUB (immediate)
-            _ if first & 0xfbf0 == 0xf240 => self.set(result, Some(base << 12 | code)),
-            _ if first & 0xfbf0 == 0xf2c0 => {
-                let high = (base << 12 | code) << 16;
-                self.set(result, self.get(result).map(|low| low & 0xffff | high));
+            other => {
+                let (register, at) = other.literal()?;
+                (register, self.firmware.word_at(at))
             }
-            _ if first & 0xfbef == 0xf04f => self.set(result, Some(thumb_expand_imm(code))),
-            _ if first & 0xfbe0 == 0xf100 => self.add(result, base, thumb_expand_imm(code)),
-            _ if first & 0xfbe0 == 0xf1a0 => {
-                self.add(result, base, thumb_expand_imm(code).wrapping_neg());
-            }
-            _ if first & 0xfbf0 == 0xf200 => self.add(result, base, code),
-            _ if first & 0xfbf0 == 0xf2a0 => self.add(result, base, code.wrapping_neg()),
-            // LDR to PC, TBB, TBH, LDM
-            _ if first >> 9 == 0b111_1100 && first & 0x10 != 0 && target == 15 => self.jump(),
-            _ if first & 0xfff0 == 0xe8d0 && second & 0xffe0 == 0xf000 => self.jump(),
-            _ if first & 0xfe50 == 0xe810 => self.jump(),
-            // LDR (literal)
-            0xf85f | 0xf8df => {
-                let offset = i64::from(second & 0xfff);
-                let signed = if first & 0x80 != 0 { offset } else { -offset };
-                self.set(target, self.literal(at, signed));
-            }
-            // Loads and stores with an offset of 12 bits, STRD and LDRD with one of 8
-            _ if first & 0xfe80 == 0xf880 => {
-                self.access(base, second & 0xfff);
-                self.set(target, None);
-            }
-            _ if first & 0xffe0 == 0xe9c0 => {
-                self.access(base, (second & 0xff) << 2);
-                self.forget(&[target, result]);
-            }
-            // Whatever else may write its base: indexed loads and stores, coprocessors, exclusives.
-            _ if matches!(first >> 9, 0b111_1100 | 0b111_0100) || first >> 10 & 59 == 59 => {
-                self.forget(&[base, target, result, second & 15]);
-            }
-            _ => self.forget(&[target, result]),
-        }
-    }
-
-    fn add(&mut self, result: u32, base: u32, by: u32) {
-        self.set(result, self.get(base).map(|base| base.wrapping_add(by)));
+        })
     }
 }
 

@@ -3,6 +3,8 @@
 //! A table of opcode patterns (Microchip DS40002198), each with the text to write. It must not know
 //! cycles.
 
+use strobe_isa::avr::{Architecture, Insn};
+
 /// One instruction.
 pub(crate) struct Decoded {
     pub(crate) size: u8,
@@ -158,28 +160,19 @@ pub(crate) fn decode(address: u32, first: u16, second: Option<u16>) -> Option<De
     if size == 4 && second.is_none() {
         return None;
     }
-    let target = template.contains("%t").then(|| target(address, pattern, both));
+    let insn = || strobe_isa::avr::decode(Architecture::ALL, address, first, second.unwrap_or(0)).0;
+    let target = template.contains("%t").then(insn).and_then(Insn::target);
     Some(Decoded { size, mnemonic, operands: operands(pattern, template, both, target), target })
 }
 
-/// A field's value and its width in bits.
-fn field(pattern: &str, letter: char, both: u32) -> (u32, u32) {
+/// A field's value.
+fn field(pattern: &str, letter: char, both: u32) -> u32 {
     let places = pattern.char_indices().filter(|(_, c)| *c == letter);
-    places.fold((0, 0), |(value, bits), (at, _)| (value << 1 | both >> (31 - at) & 1, bits + 1))
-}
-
-fn target(address: u32, pattern: &str, both: u32) -> u32 {
-    match field(pattern, 't', both) {
-        (words, 22) => words * 2,
-        (offset, bits) => {
-            let words = (offset << (32 - bits)) as i32 >> (32 - bits);
-            address.wrapping_add(2).wrapping_add_signed(words * 2)
-        }
-    }
+    places.fold(0, |value, (at, _)| value << 1 | both >> (31 - at) & 1)
 }
 
 fn operands(pattern: &str, template: &str, both: u32, target: Option<u32>) -> String {
-    let number = |letter| field(pattern, letter, both).0;
+    let number = |letter| field(pattern, letter, both);
     let mut parts = template.split('%');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -7,6 +7,9 @@
 
 use std::collections::BTreeMap;
 
+use strobe_isa::thumb::insn::{Insn, Reg};
+use strobe_isa::thumb::op::DataOp;
+
 use crate::code::CodeKind;
 use crate::firmware::Firmware;
 
@@ -24,17 +27,12 @@ impl Firmware {
             let mut scan = Scan { firmware: self, turn: 0, parts: [None; 16] };
             let mut at = piece.start as u32;
             while u64::from(at) + 2 <= piece.end && all.len() < MOST_CONSTANTS {
-                let Some(first) = self.half_at(at).map(u32::from) else { break };
-                let wide = first >> 11 >= 0b11101;
-                let second = if wide { self.half_at(at.wrapping_add(2)) } else { Some(0) };
-                let Some(second) = second.map(u32::from) else { break };
-                let found =
-                    if wide { scan.wide(at, first, second) } else { scan.narrow(at, first) };
-                if let Some(value) = found {
+                let Some(code) = self.thumb_at(at) else { break };
+                if let Some(value) = scan.step(code.insn) {
                     all.entry(value).or_insert(at);
                 }
                 scan.turn += 1;
-                let Some(next) = at.checked_add(if wide { 4 } else { 2 }) else { break };
+                let Some(next) = at.checked_add(code.size) else { break };
                 at = next;
             }
         }
@@ -66,93 +64,48 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    fn set(&mut self, register: u32, value: u32) {
-        self.parts[register as usize & 15] = Some((value, self.turn));
+    fn set(&mut self, register: Reg, value: u32) {
+        self.parts[usize::from(register)] = Some((value, self.turn));
     }
 
-    fn take(&mut self, register: u32) -> Option<u32> {
-        let part = self.parts[register as usize & 15].take();
+    fn take(&mut self, register: Reg) -> Option<u32> {
+        let part = self.parts[usize::from(register)].take();
         part.filter(|(_, turn)| self.turn - turn <= MOST_APART).map(|(value, _)| value)
     }
 
-    fn literal(&self, at: u32, offset: i64) -> Option<u32> {
-        let place = i64::from(at & !3) + 4 + offset;
-        self.firmware.word_at(u32::try_from(place).ok()?)
-    }
-
-    /// A 16-bit instruction (DDI 0403, A5.2).
-    fn narrow(&mut self, at: u32, code: u32) -> Option<u32> {
-        match code >> 11 {
-            // LDR (literal)
-            0b01001 => self.literal(at, i64::from((code & 0xff) << 2)),
-            // MOV (immediate)
-            0b00100 => {
-                self.set(code >> 8 & 7, code & 0xff);
+    /// The constant that an instruction completes.
+    fn step(&mut self, insn: Insn) -> Option<u32> {
+        use Insn::*;
+        match insn {
+            MovImm { d, imm } => {
+                self.set(d, imm.into());
                 None
             }
-            // LSL (immediate)
-            0b00000 => {
-                let shifted = self.take(code >> 3 & 7)? << (code >> 6 & 31);
-                self.set(code & 7, shifted);
+            LslImm { d, m, imm } => {
+                let shifted = self.take(m)? << imm;
+                self.set(d, shifted);
                 Some(shifted)
             }
-            _ => None,
+            // Of no more than 16 bits it is the first half of a pair, or too small for an address.
+            MovConst { d, value }
+            | DataImmS { op: DataOp::Mov, d, value, .. }
+            | DataImmSc { op: DataOp::Mov, d, value, .. } => {
+                self.set(d, value);
+                (value > 0xffff).then_some(value)
+            }
+            Movt { d, imm } => Some(u32::from(imm) << 16 | self.take(d)? & 0xffff),
+            // The second half of an address to which a computed offset was added.
+            DataImm { op: DataOp::Add, d, n, value }
+            | DataImmS { op: DataOp::Add, d, n, value }
+            | DataImmSc { op: DataOp::Add, d, n, value } => {
+                let known = self.take(n);
+                let is_base = value >= LEAST_BASE;
+                let sum = known.or(is_base.then_some(0))?.wrapping_add(value);
+                self.set(d, sum);
+                known.map(|_| sum)
+            }
+            other => other.literal().and_then(|(_, at)| self.firmware.word_at(at)),
         }
-    }
-
-    /// A 32-bit instruction (DDI 0403, A5.3).
-    fn wide(&mut self, at: u32, first: u32, second: u32) -> Option<u32> {
-        let register = second >> 8 & 15;
-        let immediate = first >> 10 & 1;
-        let low = || (first & 15) << 12 | immediate << 11 | (second >> 12 & 7) << 8 | second & 0xff;
-        match first & !0x040f {
-            // MOVW, MOVT
-            0xf240 if second >> 15 == 0 => {
-                let value = low();
-                self.set(register, value);
-                None
-            }
-            0xf2c0 if second >> 15 == 0 => {
-                let half = self.take(register)? & 0xffff;
-                Some(low() << 16 | half)
-            }
-            // MOV (modified immediate)
-            _ if first & !0x0410 == 0xf04f && second >> 15 == 0 => {
-                let value =
-                    thumb_expand_imm(immediate << 11 | (second >> 12 & 7) << 8 | second & 0xff);
-                self.set(register, value);
-                Some(value)
-            }
-            // ADD (immediate): the second half of an address to which a computed offset was added.
-            _ if first & 0xfbe0 == 0xf100 && second >> 15 == 0 => {
-                let code = immediate << 11 | (second >> 12 & 7) << 8 | second & 0xff;
-                let added = thumb_expand_imm(code);
-                let known = self.take(first & 15);
-                let is_base = added >= LEAST_BASE;
-                let value = known.or(is_base.then_some(0))?.wrapping_add(added);
-                self.set(register, value);
-                known.map(|_| value)
-            }
-            // LDR (literal)
-            _ if first & !0x80 == 0xf85f => {
-                let offset = i64::from(second & 0xfff);
-                self.literal(at, if first & 0x80 != 0 { offset } else { -offset })
-            }
-            _ => None,
-        }
-    }
-}
-
-/// The constant of a 12-bit modified immediate, of which only the low 12 bits count
-/// (ThumbExpandImm, DDI 0403, A5.3.2).
-pub fn thumb_expand_imm(code: u32) -> u32 {
-    let (code, byte) = (code & 0xfff, code & 0xff);
-    match code >> 8 {
-        0 => byte,
-        1 => byte << 16 | byte,
-        2 => byte << 24 | byte << 8,
-        3 => byte << 24 | byte << 16 | byte << 8 | byte,
-        _ => (0x80 | byte & 0x7f).rotate_right(code >> 7),
     }
 }
 

@@ -8,9 +8,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 
-use capstone::arch::arm::{ArchExtraMode, ArchMode, ArmOperandType};
-use capstone::arch::{ArchOperand, BuildsCapstone, BuildsCapstoneExtraMode};
+use capstone::arch::arm::{ArchExtraMode, ArchMode};
+use capstone::arch::{BuildsCapstone, BuildsCapstoneExtraMode};
 use capstone::{Capstone, Insn, Syntax};
+use strobe_isa::thumb::{Code, is_wide};
 
 use crate::avr;
 use crate::code::CodeKind;
@@ -158,7 +159,6 @@ fn engine() -> Option<Capstone> {
         .arm()
         .mode(ArchMode::Thumb)
         .extra_mode([ArchExtraMode::MClass].into_iter())
-        .detail(true)
         .build()
         .ok()?;
     // R9 to R12 as the manuals and fault reports name them, not SB, SL, FP and IP.
@@ -222,13 +222,14 @@ impl Listing<'_> {
                 self.items.push_back(Item::Instruction(instruction));
             }
             let rest = &bytes[at..];
+            let is_wide = rest.get(1).is_some_and(|high| is_wide(u16::from(*high) << 8));
             // The second half of the last instruction may be in the next chunk; the caller
             // continues from there.
-            let is_cut = rest.len() == 2 && at > 0 && is_wide(rest);
+            let is_cut = rest.len() == 2 && at > 0 && is_wide;
             if rest.is_empty() || is_cut {
                 return;
             }
-            let size = if is_wide(rest) { 4 } else { 2 }.min(rest.len());
+            let size = if is_wide { 4 } else { 2 }.min(rest.len());
             self.decode_data(start + at as u64, &rest[..size]);
             at += size;
         }
@@ -297,69 +298,29 @@ impl Listing<'_> {
         let halfword = |at: usize| {
             insn.bytes().get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]))
         };
-        let operands = self.operands(insn);
+        let halfwords = [halfword(0), halfword(2)];
+        let code = Code::read(address, |at| Some(halfwords[usize::from(at != address)]));
         Instruction {
             address,
             size: insn.len() as u8,
-            halfwords: [halfword(0), halfword(2)],
+            halfwords,
             mnemonic: insn.mnemonic().unwrap_or_default().to_owned(),
             operands: insn.op_str().unwrap_or_default().to_owned(),
-            target: self.target(insn, &operands),
-            literal: self.literal(address, insn, &operands),
+            target: code.and_then(|code| self.target(code)),
+            literal: code.and_then(|code| self.literal(code)),
         }
     }
 
-    fn operands(&self, insn: &Insn<'_>) -> Vec<ArmOperandType> {
-        let detail = self.engine.as_ref().and_then(|engine| engine.insn_detail(insn).ok());
-        let operands = detail.map(|detail| detail.arch_detail().operands()).unwrap_or_default();
-        operands.into_iter().map(|ArchOperand::ArmOperand(operand)| operand.op_type).collect()
-    }
-
-    fn target(&self, insn: &Insn<'_>, operands: &[ArmOperandType]) -> Option<Reference> {
-        let is_branch = insn.mnemonic().is_some_and(is_branch);
-        let Some(ArmOperandType::Imm(address)) = operands.last().filter(|_| is_branch) else {
-            return None;
-        };
-        let address = *address as u32 & !1;
+    fn target(&self, code: Code) -> Option<Reference> {
+        let address = code.insn.target()?;
         Some(Reference { address, symbol: self.firmware.describe(address) })
     }
 
-    /// The literal of `ldr rt, [pc, #offset]` (ARMv6-M manual, "LDR (literal)": the base is the PC
-    /// aligned to a word).
-    fn literal(
-        &self,
-        address: u32,
-        insn: &Insn<'_>,
-        operands: &[ArmOperandType],
-    ) -> Option<Literal> {
-        let [.., ArmOperandType::Mem(memory)] = operands else { return None };
-        let is_word_load =
-            insn.mnemonic().is_some_and(|mnemonic| mnemonic.trim_end_matches(".w") == "ldr");
-        if !is_word_load || u32::from(memory.base().0) != capstone::arch::arm::ArmReg::ARM_REG_PC {
-            return None;
-        }
-        let address = (address.wrapping_add(4) & !3).wrapping_add_signed(memory.disp());
+    /// The literal of `ldr rt, [pc, #offset]`.
+    fn literal(&self, code: Code) -> Option<Literal> {
+        let (_, address) = code.insn.literal()?;
         let value = self.firmware.word_at(address);
-        Some(Literal {
-            address,
-            value,
-            symbol: value.and_then(|value| self.firmware.pointee(value)),
-        })
+        let symbol = value.and_then(|value| self.firmware.pointee(value));
+        Some(Literal { address, value, symbol })
     }
-}
-
-/// Whether a mnemonic is that of a branch or call that can have a fixed destination.
-fn is_branch(mnemonic: &str) -> bool {
-    const CONDITIONS: [&str; 16] = [
-        "eq", "ne", "cs", "hs", "cc", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt",
-        "le",
-    ];
-    let base = mnemonic.trim_end_matches(".w").trim_end_matches(".n");
-    matches!(base, "b" | "bl" | "cbz" | "cbnz")
-        || base.strip_prefix('b').is_some_and(|rest| CONDITIONS.contains(&rest))
-}
-
-/// Whether a halfword starts a four-byte instruction (ARMv6-M manual, A5.1).
-fn is_wide(bytes: &[u8]) -> bool {
-    bytes.get(1).is_some_and(|&high| high >> 3 >= 0b11101)
 }

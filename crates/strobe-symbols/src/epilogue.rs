@@ -6,7 +6,10 @@
 //! carried out; what they compute is not. Anything else (a store, a call, a condition) and there is
 //! no answer here.
 
-use crate::constants::thumb_expand_imm;
+use strobe_isa::thumb::insn::Insn;
+use strobe_isa::thumb::op::{DataOp, Width};
+use strobe_isa::thumb::{Access, Address, Flow};
+
 use crate::firmware::Firmware;
 
 const SP: usize = 13;
@@ -60,106 +63,49 @@ struct Walk<'a, R> {
 }
 
 impl<R: FnMut(u32) -> Option<u32>> Walk<'_, R> {
-    fn half(&self, at: u32) -> Option<u32> {
-        self.firmware.half_at(at).map(u32::from)
-    }
-
     fn step(&mut self, at: u32) -> Option<Next> {
-        let n = self.half(at)?;
-        if n >> 11 >= 0b11101 {
-            return self.wide(at, n, self.half(at.wrapping_add(2))?);
+        let code = self.firmware.thumb_at(at)?;
+        if let Some(access) = code.insn.access() {
+            self.load(access)?;
         }
-        let low = |shift: u32| (n >> shift & 7) as usize;
-        let next = Some(Next::At(at.wrapping_add(2)));
-        match n >> 8 {
-            // NOP.
-            _ if matches!(n, 0xbf00 | 0x46c0) => next,
-            // MOV of a low register.
-            0x00 if n >> 6 == 0 => {
-                self.moves(low(0), low(3));
-                next
-            }
-            // Shifts, additions, other arithmetic on low registers, REV and its kin.
-            0x00..=0x1f | 0x40..=0x43 | 0xba => self.result(low(0)).and(next),
-            // LDR from the stack.
-            0x98..=0x9f => self.load(low(8), (n & 0xff) * 4).and(next),
-            // MOV and SUB of a number.
-            0x20..=0x27 | 0x38..=0x3f => self.result(low(8)).and(next),
-            // ADD of a number to a frame pointer.
-            0x30..=0x37 => {
-                self.core[low(8)] = self.core[low(8)].wrapping_add(n & 0xff);
-                next
-            }
-            0x46 => {
-                let (to, from) = (low(0) | (n >> 4 & 8) as usize, (n >> 3 & 15) as usize);
-                match (to, from) {
-                    (_, PC) => None,
-                    (SP, _) if self.is_result[from] => None,
-                    (PC, _) => self.jump(from),
-                    _ => {
-                        self.moves(to, from);
-                        next
-                    }
+        match code.insn.flow() {
+            Flow::Next => {
+                if code.insn.access().is_none() {
+                    self.compute(code.insn)?;
                 }
+                Some(Next::At(at.wrapping_add(code.size)))
             }
-            0x47 if n >> 7 & 1 == 0 => self.jump((n >> 3 & 15) as usize),
-            0xb0 if n >> 7 & 1 == 0 => {
-                self.core[SP] = self.core[SP].wrapping_add((n & 0x7f) * 4);
-                next
-            }
-            0xbc | 0xbd => self.pop(n & 0xff | (n >> 8 & 1) << PC, at.wrapping_add(2)),
-            0xe0..=0xe7 => self.branch(at, ((n << 21) as i32 >> 20) as u32),
+            Flow::Load => Some(Next::Back(self.core[PC])),
+            Flow::Jump(target) => self.branch(at, target),
+            Flow::JumpRegister(register) => self.jump(register.into()),
             _ => None,
         }
     }
 
-    fn wide(&mut self, at: u32, first: u32, second: u32) -> Option<Next> {
-        let next = at.wrapping_add(4);
-        match (first, second) {
-            // POP.W, and LDR from the stack with the increment.
-            (0xe8bd, list) if list & 1 << SP == 0 => self.pop(list, next),
-            (0xf85d, load) if load & 0xfff == 0xb04 => self.pop(1 << (load >> 12), next),
-            // LDRD of two registers from the stack, the second form with the increment.
-            (0xe9dd | 0xe8fd, load) => {
-                let bytes = (load & 0xff) * 4;
-                let at = if first == 0xe9dd { bytes } else { 0 };
-                self.load((load >> 12) as usize, at)?;
-                self.load((load >> 8 & 15) as usize, at + 4)?;
-                let freed = if first == 0xe9dd { 0 } else { bytes };
-                self.core[SP] = self.core[SP].wrapping_add(freed);
-                Some(Next::At(next))
-            }
-            // Arithmetic with a shifted register, CLZ and its kin.
-            _ if matches!(first >> 9, 0x75) || first & 0xfff0 == 0xfab0 => {
-                self.result((second >> 8 & 15) as usize)?;
-                Some(Next::At(next))
-            }
-            // ADD.W and ADDW to the stack pointer.
-            (0xf10d | 0xf50d | 0xf20d | 0xf60d, add) if add & 0x8f00 == 0x0d00 => {
-                let number = (first >> 10 & 1) << 11 | (add >> 12 & 7) << 8 | add & 0xff;
-                let number = if first & 0x0200 == 0 { thumb_expand_imm(number) } else { number };
-                self.core[SP] = self.core[SP].wrapping_add(number);
-                Some(Next::At(next))
-            }
-            // VPOP.
-            (0xecbd | 0xecfd, list) if list & 0x0e00 == 0x0a00 => {
-                self.core[SP] = self.core[SP].wrapping_add((list & 0xff) * 4);
-                Some(Next::At(next))
-            }
-            _ if first & 0xf800 == 0xf000 && second & 0xd000 == 0x9000 => {
-                let (s, j1, j2) = (first >> 10 & 1, second >> 13 & 1, second >> 11 & 1);
-                let (i1, i2) = (!(j1 ^ s) & 1, !(j2 ^ s) & 1);
-                let low = (first & 0x3ff) << 12 | (second & 0x7ff) << 1;
-                let offset = s << 24 | i1 << 23 | i2 << 22 | low;
-                self.branch(at, ((offset << 7) as i32 >> 7) as u32)
-            }
-            _ => None,
+    /// What changes registers only.
+    fn compute(&mut self, insn: Insn) -> Option<()> {
+        match insn {
+            Insn::LslImm { d, m, imm: 0 } => self.moves(d.into(), m.into()),
+            Insn::MovHi { d: 13, m } if self.is_result[usize::from(m)] => return None,
+            Insn::MovHi { d, m } => self.moves(d.into(), m.into()),
+            Insn::AdjustSp { imm: imm @ 0.. } => self.add(SP, imm as u32),
+            Insn::DataImm { op: DataOp::Add, d: 13, n: 13, value } => self.add(SP, value),
+            // To a frame pointer.
+            Insn::AddImm { d, n, imm } if d == n => self.add(d.into(), imm.into()),
+            // A condition, or what changes the processor's state.
+            Insn::It { .. } => return None,
+            other if other.ends_block() => return None,
+            other => other.writes().iter().try_for_each(|register| self.result(register.into()))?,
         }
+        Some(())
+    }
+
+    fn add(&mut self, register: usize, number: u32) {
+        self.core[register] = self.core[register].wrapping_add(number);
     }
 
     /// A jump within the function is followed; one out of it is a call in place of the return.
-    fn branch(&mut self, at: u32, offset: u32) -> Option<Next> {
-        let target = at.wrapping_add(4).wrapping_add(offset);
+    fn branch(&mut self, at: u32, target: u32) -> Option<Next> {
         let here = self.firmware.function_at(at);
         let there = self.firmware.function_at(target);
         let begins = |id| self.firmware.function(id).start == target;
@@ -200,27 +146,32 @@ impl<R: FnMut(u32) -> Option<u32>> Walk<'_, R> {
         Some(())
     }
 
-    /// A register is loaded from so many bytes above the stack pointer.
-    fn load(&mut self, register: usize, offset: u32) -> Option<()> {
-        if register == SP || register == PC {
+    /// Words are loaded from the stack, which may be freed by that.
+    fn load(&mut self, access: Access) -> Option<()> {
+        let Access {
+            is_store: false,
+            address: Address::Offset { base: 13, offset },
+            width: Width::Word,
+            transfers,
+            writeback,
+            ..
+        } = access
+        else {
             return None;
-        }
-        self.core[register] = (self.read)(self.core[SP].wrapping_add(offset))?;
-        self.is_popped[register] = true;
-        self.is_result[register] = false;
-        Some(())
-    }
-
-    fn pop(&mut self, list: u32, next: u32) -> Option<Next> {
-        for register in (0..16).filter(|register| list >> register & 1 == 1) {
-            self.core[register] = (self.read)(self.core[SP])?;
+        };
+        let first = self.core[SP].wrapping_add_signed(offset);
+        for (register, place) in transfers.places() {
+            let register = usize::from(register);
+            if register == SP {
+                return None;
+            }
+            self.core[register] = (self.read)(first.wrapping_add(place))?;
             self.is_popped[register] = true;
             self.is_result[register] = false;
-            self.core[SP] = self.core[SP].wrapping_add(4);
         }
-        Some(match list >> PC & 1 {
-            1 => Next::Back(self.core[PC]),
-            _ => Next::At(next),
-        })
+        let by = writeback.map_or(0, |(_, by)| by);
+        self.core[SP] = self.core[SP].wrapping_add_signed(by);
+        // What is below the stack pointer is free, and not for loads.
+        (by >= 0 && offset >= 0).then_some(())
     }
 }

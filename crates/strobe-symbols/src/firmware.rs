@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use object::LittleEndian as LE;
 use sha2::{Digest, Sha256};
+use strobe_isa::{avr, thumb};
 
 use crate::attributes::{self, BuildTarget};
 use crate::bench::{self, Benchmarks};
@@ -369,6 +370,19 @@ impl Firmware {
     pub fn half_at(&self, address: u32) -> Option<u16> {
         let bytes = self.bytes_at(address, 2)?;
         Some(u16::from_le_bytes([bytes[0], bytes[1]]))
+    }
+
+    /// The Thumb instruction at an address at run time, of whatever core.
+    pub fn thumb_at(&self, address: u32) -> Option<thumb::Code> {
+        thumb::Code::read(address, |at| self.half_at(at))
+    }
+
+    /// The AVR instruction at an address, of whatever part, and its bytes.
+    pub fn avr_at(&self, address: u32) -> Option<(avr::Insn, u32)> {
+        let (first, second) = (self.half_at(address)?, self.half_at(address.wrapping_add(2)));
+        let all = avr::Architecture::ALL;
+        let (insn, size) = avr::decode(all, address, first, second.unwrap_or(0));
+        (size == 2 || second.is_some()).then_some((insn, size))
     }
 
     /// The file's word for an address at run time.

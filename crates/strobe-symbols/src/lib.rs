@@ -63,7 +63,6 @@ mod vectors;
 pub use attributes::BuildTarget;
 pub use bench::{Benchmark, Benchmarks};
 pub use code::CodeKind;
-pub use constants::thumb_expand_imm;
 pub use convention::ArgumentWords;
 pub use detail::Detail;
 pub use device::{AvrPart, AvrTarget};

@@ -5,12 +5,17 @@
 //! looked at one after another, and behind a return the frame is what it was before it was taken
 //! down.
 
-use crate::constants::thumb_expand_imm;
+use strobe_isa::thumb::insn::{Insn, Reg};
+use strobe_isa::thumb::op::DataOp;
+use strobe_isa::thumb::registers::{LR, SP};
+use strobe_isa::thumb::{Access, Address, Flow};
+
 use crate::firmware::Firmware;
 
-const SP: u32 = 13;
 /// Bytes of code that are looked at.
 const LONGEST: u32 = 4096;
+/// CONTROL, as MSR numbers it (ARMv7-M manual, B5.2.3).
+const CONTROL: u8 = 20;
 
 /// What a function has on the stack.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,126 +36,103 @@ pub(crate) fn frame(firmware: &Firmware, start: u32, pc: u32) -> Option<Frame> {
     if pc.checked_sub(start)? > LONGEST {
         return None;
     }
-    let half = |at: u32| firmware.half_at(at).map(u32::from);
     let (mut frame, mut body) = (Frame::default(), Frame::default());
     let mut at = start;
     while at < pc {
-        let n = half(at)?;
-        let is_wide = n >> 11 >= 0b11101;
-        let second = if is_wide { half(at.wrapping_add(2))? } else { 0 };
-        match effect(n, second)? {
-            Effect::Push(list) => {
-                frame.push(list);
-                body = frame.clone();
-            }
-            Effect::Down(bytes) => {
-                frame.depth = frame.depth.checked_add(bytes)?;
-                body = frame.clone();
-            }
-            Effect::Up(bytes) => {
-                frame.depth = frame.depth.checked_sub(bytes)?;
-                let depth = frame.depth;
-                frame.saved.retain(|(_, below)| *below <= depth);
-            }
-            Effect::Link(register) => {
-                frame.link = Some(register);
-                body.link = frame.link;
-            }
-            Effect::Away => frame = body.clone(),
-            Effect::None => {}
+        let code = firmware.thumb_at(at)?;
+        if leaves(code.insn.flow()) {
+            frame = body.clone();
+        } else if frame.follow(code.insn)? {
+            body = frame.clone();
         }
-        at = at.wrapping_add(if is_wide { 4 } else { 2 });
+        body.link = frame.link;
+        at = at.wrapping_add(code.size);
     }
     Some(frame)
 }
 
-/// Whether a function selects its stack (MSR CONTROL, ARMv7-M manual, B5.2.3) before a place in it.
-pub(crate) fn switches_stack(firmware: &Firmware, start: u32, pc: u32) -> bool {
-    let size = pc.saturating_sub(start).min(LONGEST) as usize;
-    let code = firmware.bytes_at(start, size).unwrap_or_default();
-    code.windows(4).step_by(2).any(|four| {
-        let first = u16::from_le_bytes([four[0], four[1]]);
-        first & 0xfff0 == 0xf380 && four[2..] == [0x14, 0x88]
-    })
+/// Whether control does not go on behind an instruction.
+fn leaves(flow: Flow) -> bool {
+    match flow {
+        Flow::Jump(_) | Flow::JumpRegister(_) | Flow::JumpSum { .. } => true,
+        Flow::Table { .. } | Flow::Load => true,
+        Flow::Next | Flow::Branch(_) | Flow::Call(_) | Flow::CallRegister(_) | Flow::Stop => false,
+    }
 }
 
-/// The function that the BL before a return address calls (ARMv7-M manual, A7.7.18).
-pub(crate) fn called(firmware: &Firmware, back: u32) -> Option<u32> {
-    let half = |before: u32| firmware.half_at(back.wrapping_sub(before)).map(u32::from);
-    let (first, second) = (half(4)?, half(2)?);
-    if first & 0xf800 != 0xf000 || second & 0xd000 != 0xd000 {
-        return None;
-    }
-    let (s, j1, j2) = (first >> 10 & 1, second >> 13 & 1, second >> 11 & 1);
-    let (i1, i2) = (!(j1 ^ s) & 1, !(j2 ^ s) & 1);
-    let low = (first & 0x3ff) << 12 | (second & 0x7ff) << 1;
-    let offset = s << 24 | i1 << 23 | i2 << 22 | low;
-    Some(back.wrapping_add_signed((offset << 7) as i32 >> 7))
+/// Whether a function selects its stack (MSR CONTROL) before a place in it.
+pub(crate) fn switches_stack(firmware: &Firmware, start: u32, pc: u32) -> bool {
+    let end = pc.min(start.saturating_add(LONGEST)).saturating_sub(3);
+    let sets_control = |at| {
+        let insn = firmware.thumb_at(at).map(|code| code.insn);
+        matches!(insn, Some(Insn::Msr { sysm: CONTROL, .. }))
+    };
+    (start..end).step_by(2).any(sets_control)
+}
+
+/// Where the call before a return address goes, if there is one (ARMv7-M manual, A7.7.18 and
+/// A7.7.19).
+pub(crate) fn call_before(firmware: &Firmware, back: u32) -> Option<Flow> {
+    let call = |bytes: u32| {
+        let code = firmware.thumb_at(back.wrapping_sub(bytes)).filter(|code| code.size == bytes)?;
+        let flow = code.insn.flow();
+        matches!(flow, Flow::Call(_) | Flow::CallRegister(_)).then_some(flow)
+    };
+    call(4).or_else(|| call(2))
 }
 
 impl Frame {
-    fn push(&mut self, list: u32) {
-        self.depth = self.depth.saturating_add(4 * list.count_ones());
-        let registers = (0..16).filter(|register| list >> register & 1 == 1);
-        for (place, register) in (0..).zip(registers) {
-            let is_known = self.saved.iter().any(|(known, _)| *known == register);
-            if !is_known {
-                self.saved.push((register, self.depth - 4 * place));
+    /// Follows an instruction, and whether the frame has grown by it; `None` for what moves the
+    /// stack pointer in a way that is not followed.
+    fn follow(&mut self, insn: Insn) -> Option<bool> {
+        match insn {
+            Insn::AdjustSp { imm } => return self.moves(imm.into()),
+            Insn::DataImm { op, d: SP, n: SP, value } => match op {
+                DataOp::Add => return self.moves(value.into()),
+                DataOp::Sub => return self.moves(-i64::from(value)),
+                _ => {}
+            },
+            Insn::MovHi { d: d @ 4..=11, m: LR } => {
+                self.link = Some(d.into());
+                return Some(false);
             }
+            _ => {}
+        }
+        match insn.access() {
+            Some(Access {
+                is_store,
+                address: Address::Offset { base: SP, offset },
+                transfers,
+                writeback: Some((SP, by)),
+                ..
+            }) => {
+                if is_store {
+                    transfers.places().for_each(|(r, place)| self.save(r, offset, place));
+                }
+                self.moves(by.into())
+            }
+            _ => (!insn.writes().contains(SP)).then_some(false),
         }
     }
-}
 
-/// What an instruction does to the stack pointer.
-enum Effect {
-    None,
-    Push(u32),
-    Down(u32),
-    Up(u32),
-    /// It copies LR into a register that calls preserve.
-    Link(usize),
-    /// Control does not go on behind it.
-    Away,
-}
-
-/// `None` for what moves the stack pointer otherwise (ARMv7-M manual, A5.2 and A5.3).
-fn effect(n: u32, second: u32) -> Option<Effect> {
-    Some(match n {
-        _ if n & 0xfe00 == 0xb400 => Effect::Push(n & 0xff | (n >> 8 & 1) << 14),
-        _ if n & 0xff00 == 0xbd00 => Effect::Away,
-        _ if n & 0xff00 == 0xbc00 => Effect::Up(4 * (n & 0xff).count_ones()),
-        _ if n & 0xff80 == 0xb080 => Effect::Down((n & 0x7f) * 4),
-        _ if n & 0xff80 == 0xb000 => Effect::Up((n & 0x7f) * 4),
-        // MOV from LR to R4-R11 (A7.7.77, encoding T1).
-        _ if n & 0xff78 == 0x4670 && (4..=11).contains(&moved_to(n)) => Effect::Link(moved_to(n)),
-        // BX, B, MOV to PC.
-        _ if n & 0xff80 == 0x4700 || n & 0xf800 == 0xe000 || n & 0xff87 == 0x4687 => Effect::Away,
-        // MOV and ADD to the stack pointer.
-        _ if n & 0xfd87 == 0x4485 => return None,
-        0xe92d => Effect::Push(second & 0x5fff),
-        0xe8bd if second & 0x8000 != 0 => Effect::Away,
-        0xe8bd => Effect::Up(4 * second.count_ones()),
-        // STRD and LDRD of two registers (A7.7.50, A7.7.166).
-        0xe96d if second & 0xff == 2 && second >> 12 < second >> 8 & 15 => {
-            Effect::Push(1 << (second >> 12) | 1 << (second >> 8 & 15))
+    /// A register is stored at an offset from the stack pointer; the first of several counts, which
+    /// is what the caller had in it.
+    fn save(&mut self, register: Reg, offset: i32, place: u32) {
+        let below = i64::from(self.depth) - i64::from(offset) - i64::from(place);
+        let register = usize::from(register);
+        let is_known = self.saved.iter().any(|(known, _)| *known == register);
+        if let (Ok(below), false) = (u32::try_from(below), is_known) {
+            self.saved.push((register, below));
         }
-        0xe8fd => Effect::Up((second & 0xff) * 4),
-        0xf84d if second & 0xfff == 0xd04 => Effect::Push(1 << (second >> 12)),
-        0xf85d if second & 0xfff == 0xb04 => Effect::Up(4),
-        0xed2d | 0xed6d => Effect::Down((second & 0xff) * 4),
-        0xecbd | 0xecfd => Effect::Up((second & 0xff) * 4),
-        0xf1ad | 0xf5ad if second & 0x8f00 == SP << 8 => Effect::Down(number(n, second)),
-        0xf10d | 0xf50d if second & 0x8f00 == SP << 8 => Effect::Up(number(n, second)),
-        _ if n & 0xf800 == 0xf000 && second & 0xd000 == 0x9000 => Effect::Away,
-        _ => Effect::None,
-    })
-}
+    }
 
-/// The register that MOV between registers writes.
-fn moved_to(n: u32) -> usize {
-    (n >> 4 & 8 | n & 7) as usize
-}
-
-fn number(first: u32, second: u32) -> u32 {
-    thumb_expand_imm((first >> 10 & 1) << 11 | (second >> 12 & 7) << 8 | second & 0xff)
+    /// The stack pointer moves up, which frees what is below it, or down.
+    fn moves(&mut self, by: i64) -> Option<bool> {
+        self.depth = u32::try_from(i64::from(self.depth) - by).ok()?;
+        let depth = self.depth;
+        if by > 0 {
+            self.saved.retain(|(_, below)| *below <= depth);
+        }
+        Some(by < 0)
+    }
 }

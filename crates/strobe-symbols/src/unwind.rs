@@ -16,6 +16,7 @@ use crate::code::CodeKind;
 use crate::exidx::{self, Rules, Stuck};
 use crate::firmware::Firmware;
 use crate::image::ReturnAddress;
+use crate::prologue;
 
 /// Maximum frames in a backtrace; deeper stacks are truncated.
 const MOST_FRAMES: usize = 256;
@@ -350,12 +351,8 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
         if self.firmware.code_kind(call) != Some(CodeKind::Thumb) && !self.is_function(pc) {
             return Err(UnwindEnd::OutsideCode { pc });
         }
-        let half = |back: u32| self.firmware.half_at(pc.wrapping_sub(back));
-        // BL is two halfwords, BLX one (ARMv7-M manual, A7.7.18 and A7.7.19).
-        let is_bl = half(4).is_some_and(|first| first & 0xf800 == 0xf000)
-            && half(2).is_some_and(|second| second & 0xd000 == 0xd000);
-        let is_blx = half(2).is_some_and(|half| half & 0xff87 == 0x4780);
-        match return_address & 1 == 1 && (is_bl || is_blx) {
+        let is_call = prologue::call_before(self.firmware, pc).is_some();
+        match return_address & 1 == 1 && is_call {
             true => Ok(()),
             false if self.is_function(pc) => Err(UnwindEnd::Bottom),
             false => Err(UnwindEnd::NotACall { pc }),

@@ -155,6 +155,19 @@ impl Insn {
     pub fn access(self) -> Option<Access> {
         narrow(self).or_else(|| wide(self)).or_else(|| float(self))
     }
+
+    /// The register that gets a literal of one word (LDR, literal), and where that is.
+    pub fn literal(self) -> Option<(Reg, u32)> {
+        match self.access()? {
+            Access {
+                address: Address::Literal(at),
+                width: Width::Word,
+                transfers: Transfers::One(register),
+                ..
+            } => Some((register, at)),
+            _ => None,
+        }
+    }
 }
 
 /// Those of 16-bit encodings.

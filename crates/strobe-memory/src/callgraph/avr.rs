@@ -1,12 +1,15 @@
-//! AVR instructions, as far as they concern the stack pointer and control flow (AVR instruction
-//! set manual, DS40002198): what else they write becomes unknown.
+//! AVR instructions, as far as they concern the stack pointer and control flow: what else they
+//! write becomes unknown.
 //!
 //! A frame is made by copying the stack pointer into Y byte by byte, subtracting from it with a
 //! borrow between the bytes, and writing it back, so bytes of stack addresses are followed.
 
+use strobe_isa::avr::insn::{Insn, Special};
+use strobe_isa::avr::{self, Access, Place};
 use strobe_symbols::Firmware;
 
 use super::step::{Flow, Step, To};
+use super::walk::{Interpreter, Known};
 
 /// A register's value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,12 +28,8 @@ enum Byte {
 /// The register that is zero between instructions of C.
 const ZERO: usize = 1;
 
-/// I/O addresses of the stack pointer's bytes.
-const SPL: u32 = 0x3d;
-const SPH: u32 = 0x3e;
-
-/// SEI, which is BSET 7.
-const SEI: u32 = 0x9478;
+/// The pointer Z, by its low register.
+const Z: usize = 30;
 
 /// The state before an instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +48,8 @@ pub(super) struct State {
     parked: Option<i32>,
 }
 
-impl State {
-    pub(super) fn entry() -> Self {
+impl Known for State {
+    fn entry() -> Self {
         let mut registers = [Byte::Unknown; 32];
         // avr-gcc keeps a zero there, but for products, after which it clears it again.
         registers[ZERO] = Byte::Const(0);
@@ -65,8 +64,12 @@ impl State {
         }
     }
 
+    fn depth(&self) -> i32 {
+        self.depth
+    }
+
     /// What a called function may have changed is unknown (avr-gcc's ABI).
-    pub(super) fn after_call(&mut self) {
+    fn after_call(&mut self) {
         for register in (18..28).chain([0, 30, 31]) {
             self.registers[register] = Byte::Unknown;
         }
@@ -74,7 +77,7 @@ impl State {
         self.borrow = None;
     }
 
-    pub(super) fn join(&mut self, other: &State) -> bool {
+    fn join(&mut self, other: &State) -> bool {
         let before = self.clone();
         self.depth = self.depth.max(other.depth);
         self.is_dynamic |= other.is_dynamic;
@@ -95,13 +98,25 @@ impl State {
         }
         *self != before
     }
+}
 
-    /// The number in a pair of registers.
-    fn pair(&self, low: usize) -> Option<u32> {
-        match (self.registers[low], self.registers[low + 1]) {
-            (Byte::Const(low), Byte::Const(high)) => Some(u32::from(high) << 8 | u32::from(low)),
-            _ => None,
+impl State {
+    /// Where Z points, which is in words.
+    fn z(&self) -> To {
+        match (self.registers[Z], self.registers[Z + 1]) {
+            (Byte::Const(low), Byte::Const(high)) => {
+                To::Known(2 * u32::from(u16::from_le_bytes([low, high])))
+            }
+            _ => To::Unknown,
         }
+    }
+
+    fn set(&mut self, register: u8, value: Byte) {
+        self.registers[usize::from(register)] = value;
+    }
+
+    fn get(&self, register: u8) -> Byte {
+        self.registers[usize::from(register)]
     }
 }
 
@@ -114,55 +129,43 @@ pub(super) struct Avr<'a> {
     pub(super) dynamic_bound: i32,
 }
 
-impl Avr<'_> {
-    fn word(&self, at: u32) -> Option<u32> {
-        self.firmware.half_at(at).map(u32::from)
-    }
+impl Interpreter for Avr<'_> {
+    type State = State;
 
-    /// Interprets the instruction at an address; `None` where there is none.
-    pub(super) fn step(&self, at: u32, state: &mut State) -> Option<Step> {
-        let n = self.word(at)?;
-        let size = if is_wide(n) { 4 } else { 2 };
-        let mut step = Step::next(size);
-        let far = |second: u32| ((n >> 3 & 0x3e | n & 1) << 16 | second) * 2;
-        let near = |bits: u32, value: u32| {
-            let words = (value << (32 - bits)) as i32 >> (32 - bits);
-            at.wrapping_add(2).wrapping_add_signed(words * 2)
-        };
-        step.flow = match n {
-            0x9508 | 0x9518 => self.back(state),
-            SEI => {
-                step.lets_in = true;
-                state.borrow = None;
+    fn step(&self, at: u32, state: &mut State) -> Option<Step> {
+        let (insn, size) = self.firmware.avr_at(at)?;
+        let mut step = Step { lets_in: insn == Insn::Sei, ..Step::next(size) };
+        step.flow = match insn.flow() {
+            avr::Flow::Next => {
+                step.is_dynamic = self.data(insn, state);
                 Flow::Next
             }
-            0x9409 | 0x9419 => Flow::Jump(z(state)),
-            0x9509 | 0x9519 => Flow::Call(z(state)),
-            0xffff => Flow::Stop,
-            _ if n & 0xfe0e == 0x940c => Flow::Jump(To::Known(far(self.word(at + 2)?))),
-            _ if n & 0xfe0e == 0x940e => Flow::Call(To::Known(far(self.word(at + 2)?))),
-            _ => match n >> 12 {
-                0xc => Flow::Jump(To::Known(near(12, n & 0xfff))),
-                // A call of the next instruction makes room for two or three bytes.
-                0xd if n & 0xfff == 0 => {
-                    state.depth = state.depth.saturating_add(self.return_bytes);
-                    state.pushed = 0;
-                    Flow::Next
-                }
-                0xd => Flow::Call(To::Known(near(12, n & 0xfff))),
-                0xf if n & 0x0800 == 0 => Flow::Branch(near(7, n >> 3 & 0x7f)),
-                0xf if n & 0x0c00 == 0x0c00 => Flow::Skip,
-                0x1 if n & 0xfc00 == 0x1000 => Flow::Skip,
-                0x9 if n & 0xfd00 == 0x9900 => Flow::Skip,
-                _ => {
-                    step.is_dynamic = self.data(n, state);
-                    Flow::Next
-                }
-            },
+            avr::Flow::Return => self.back(state),
+            avr::Flow::Branch(target) => Flow::Branch(target),
+            avr::Flow::Jump(target) => Flow::Jump(To::Known(target)),
+            avr::Flow::JumpZ => Flow::Jump(state.z()),
+            avr::Flow::CallZ => Flow::Call(state.z()),
+            // RCALL of the next instruction makes room for two or three bytes.
+            avr::Flow::Call(target) if size == 2 && target == at.wrapping_add(2) => {
+                state.depth = state.depth.saturating_add(self.return_bytes);
+                state.pushed = 0;
+                Flow::Next
+            }
+            avr::Flow::Call(target) => Flow::Call(To::Known(target)),
+            // Flash that is erased.
+            avr::Flow::Stop if insn == (Insn::Invalid { opcode: 0xffff }) => Flow::Stop,
+            // An instruction of other AVRs.
+            avr::Flow::Stop => Flow::Next,
         };
         Some(step)
     }
 
+    fn size_at(&self, at: u32) -> u32 {
+        self.firmware.avr_at(at).map_or(2, |(_, size)| size)
+    }
+}
+
+impl Avr<'_> {
     /// RET and RETI: with an address of its own on top, a function goes where that leads, as by a
     /// table, and not to its caller.
     fn back(&self, state: &mut State) -> Flow {
@@ -173,141 +176,48 @@ impl Avr<'_> {
         Flow::Jump(To::Unknown)
     }
 
-    /// The size of the instruction at an address, for skips.
-    pub(super) fn size_at(&self, at: u32) -> u32 {
-        self.word(at).map_or(2, |n| if is_wide(n) { 4 } else { 2 })
-    }
-
     /// Whether the stack pointer moves by an unknown number.
-    fn data(&self, n: u32, state: &mut State) -> bool {
-        let any = (n >> 4 & 31) as usize;
-        let upper = 16 + (n >> 4 & 15) as usize;
-        let k = n >> 4 & 0xf0 | n & 15;
-        let borrow = state.borrow.take();
-        match n >> 12 {
-            0x0 if n & 0xff00 == 0x0100 => {
-                let (to, from) = (2 * (n >> 4 & 15) as usize, 2 * (n & 15) as usize);
-                state.registers[to] = state.registers[from];
-                state.registers[to + 1] = state.registers[from + 1];
+    fn data(&self, insn: Insn, state: &mut State) -> bool {
+        use Insn::*;
+        match insn {
+            Movw { d, r } => {
+                state.set(d, state.get(r));
+                state.set(d + 1, state.get(r + 1));
             }
-            // CPC, and products, which are in R0 and R1.
-            0x0 if n & 0xfc00 == 0x0400 || n & 0xfc00 == 0 => state.borrow = borrow,
-            // CP.
-            0x1 if n & 0xfc00 == 0x1400 => {}
-            0x2 if n & 0xfc00 == 0x2c00 => {
-                let from = (n & 15 | n >> 5 & 16) as usize;
-                state.registers[any] = state.registers[from];
-                state.borrow = borrow;
+            Mov { d, r } => state.set(d, state.get(r)),
+            Ldi { d, k } => state.set(d, Byte::Const(k)),
+            Eor { d, r } if d == r => state.set(d, Byte::Const(0)),
+            Add { d, r } => add(d, r, false, state),
+            Adc { d, r } => add(d, r, true, state),
+            Sub { d, r } => subtract(d, state.get(r), false, state),
+            Sbc { d, r } => subtract(d, state.get(r), true, state),
+            Subi { d, k } => subtract(d, Byte::Const(k), false, state),
+            Sbci { d, k } => subtract(d, Byte::Const(k), true, state),
+            Adiw { d, k } => lower_pair(d, -i32::from(k), state),
+            Sbiw { d, k } => lower_pair(d, k.into(), state),
+            Get { d, from: Special::Spl } => state.set(d, Byte::Low(state.depth)),
+            Get { d, from: Special::Sph } => state.set(d, Byte::High(state.depth)),
+            Set { to: Special::Sph, r } => state.high = Some(state.get(r)),
+            Set { to: Special::Spl, r } => return self.set_stack(state.get(r), state),
+            // Products are in R0 and R1, of which the latter is zero again when it matters.
+            Mul { .. } | Muls { .. } | Mulsu { .. } | Fmul { .. } => {}
+            Fmuls { .. } | Fmulsu { .. } => {}
+            Cp { .. }
+            | Cpi { .. }
+            | Com { .. }
+            | Neg { .. }
+            | Asr { .. }
+            | Lsr { .. }
+            | Ror { .. } => {
+                insn.writes().iter().for_each(|register| state.set(register, Byte::Unknown));
+                state.borrow = None;
             }
-            0x2 if n & 0xfc00 == 0x2400 && any == (n & 15 | n >> 5 & 16) as usize => {
-                state.registers[any] = Byte::Const(0);
+            _ => {
+                insn.writes().iter().for_each(|register| state.set(register, Byte::Unknown));
+                insn.access().into_iter().for_each(|access| transfer(access, state));
             }
-            // SBC, ADD, SUB, ADC with another register.
-            0x0 | 0x1 if n & 0x0800 != 0 => {
-                let other = state.registers[(n & 15 | n >> 5 & 16) as usize];
-                let is_sum = n & 0xfc00 == 0x0c00 || n & 0xfc00 == 0x1c00;
-                let has_carry = n & 0xfc00 == 0x0800 || n & 0xfc00 == 0x1c00;
-                match other {
-                    Byte::Const(c) if is_sum => {
-                        change(any, -i32::from(c), has_carry, borrow, state)
-                    }
-                    Byte::Const(c) => change(any, i32::from(c), has_carry, borrow, state),
-                    _ => state.registers[any] = Byte::Unknown,
-                }
-            }
-            0x0..=0x2 => state.registers[any] = Byte::Unknown,
-            0x3 => {}
-            0x4 => change(upper, k as i32, true, borrow, state),
-            0x5 => change(upper, k as i32, false, borrow, state),
-            0x6 | 0x7 => state.registers[upper] = Byte::Unknown,
-            0x8 | 0xa => {
-                if n & 0x0200 == 0 {
-                    state.registers[any] = Byte::Unknown;
-                }
-                state.borrow = borrow;
-            }
-            0x9 => return self.nine(n, state, borrow),
-            0xb => return self.in_out(n, state, borrow),
-            0xe => {
-                state.registers[upper] = Byte::Const(k as u8);
-                state.borrow = borrow;
-            }
-            // BLD.
-            0xf if n & 0xfe00 == 0xf800 => state.registers[any] = Byte::Unknown,
-            _ => state.borrow = borrow,
         }
         false
-    }
-
-    /// PUSH, POP, loads, stores, ADIW and SBIW.
-    fn nine(&self, n: u32, state: &mut State, borrow: Option<i32>) -> bool {
-        let any = (n >> 4 & 31) as usize;
-        match n >> 8 & 15 {
-            0x2 | 0x3 if n & 15 == 15 => {
-                state.depth = state.depth.saturating_add(1);
-                state.pushed += 1;
-            }
-            0x0..=0x3 => {
-                match (n & 0x0200 == 0, state.registers[any]) {
-                    (false, Byte::Low(depth)) => state.parked = Some(depth),
-                    (false, _) => {}
-                    (true, _) if n & 0x020f == 15 => state.registers[any] = Byte::Unknown,
-                    (true, _) => state.registers[any] = Byte::Loaded,
-                }
-                if n & 0x020f == 15 {
-                    state.depth = state.depth.saturating_sub(1);
-                    state.pushed = (state.pushed - 1).max(0);
-                }
-                let pointer = match n & 15 {
-                    1 | 2 | 5 | 7 => Some(30),
-                    9 | 10 => Some(28),
-                    13 | 14 => Some(26),
-                    _ => None,
-                };
-                if let Some(pointer) = pointer {
-                    state.registers[pointer] = Byte::Unknown;
-                    state.registers[pointer + 1] = Byte::Unknown;
-                }
-                state.borrow = borrow;
-            }
-            0x4 | 0x5 if n & 15 < 8 || n & 15 == 10 => state.registers[any] = Byte::Unknown,
-            0x6 | 0x7 => {
-                let low = 24 + 2 * (n >> 4 & 3) as usize;
-                let k = (n >> 2 & 0x30 | n & 15) as i32;
-                let by = if n & 0x0100 == 0 { -k } else { k };
-                let pair = (state.registers[low], state.registers[low + 1]);
-                (state.registers[low], state.registers[low + 1]) = match pair {
-                    (Byte::Low(_), Byte::High(depth)) => {
-                        (Byte::Low(depth.wrapping_add(by)), Byte::High(depth.wrapping_add(by)))
-                    }
-                    _ => (Byte::Unknown, Byte::Unknown),
-                };
-            }
-            _ => state.borrow = borrow,
-        }
-        false
-    }
-
-    /// IN and OUT, of the stack pointer above all.
-    fn in_out(&self, n: u32, state: &mut State, borrow: Option<i32>) -> bool {
-        let (any, port) = ((n >> 4 & 31) as usize, n & 15 | n >> 5 & 0x30);
-        state.borrow = borrow;
-        if n & 0x0800 == 0 {
-            state.registers[any] = match port {
-                SPL => Byte::Low(state.depth),
-                SPH => Byte::High(state.depth),
-                _ => Byte::Unknown,
-            };
-            return false;
-        }
-        match port {
-            SPH => {
-                state.high = Some(state.registers[any]);
-                false
-            }
-            SPL => self.set_stack(state.registers[any], state),
-            _ => false,
-        }
     }
 
     fn set_stack(&self, low: Byte, state: &mut State) -> bool {
@@ -334,10 +244,61 @@ impl Avr<'_> {
     }
 }
 
+/// Adds a register, if it has a constant.
+fn add(register: u8, other: u8, has_carry: bool, state: &mut State) {
+    let borrow = state.borrow.take();
+    match state.get(other) {
+        Byte::Const(c) => change(register, -i32::from(c), has_carry, borrow, state),
+        _ => state.set(register, Byte::Unknown),
+    }
+}
+
+fn subtract(register: u8, other: Byte, has_carry: bool, state: &mut State) {
+    let borrow = state.borrow.take();
+    match other {
+        Byte::Const(c) => change(register, c.into(), has_carry, borrow, state),
+        _ => state.set(register, Byte::Unknown),
+    }
+}
+
+/// A stack address in two registers goes down.
+fn lower_pair(low: u8, by: i32, state: &mut State) {
+    state.borrow = None;
+    let (bottom, top) = match (state.get(low), state.get(low + 1)) {
+        (Byte::Low(_), Byte::High(depth)) => {
+            (Byte::Low(depth.wrapping_add(by)), Byte::High(depth.wrapping_add(by)))
+        }
+        _ => (Byte::Unknown, Byte::Unknown),
+    };
+    state.set(low, bottom);
+    state.set(low + 1, top);
+}
+
+/// Loads and stores; the registers that they change are unknown already.
+fn transfer(access: Access, state: &mut State) {
+    match (access.place, access.loads, access.stores) {
+        (Place::Stack, None, _) => {
+            state.depth = state.depth.saturating_add(1);
+            state.pushed += 1;
+        }
+        (Place::Stack, Some(_), _) => {
+            state.depth = state.depth.saturating_sub(1);
+            state.pushed = (state.pushed - 1).max(0);
+        }
+        (_, Some(register), _) => state.set(register, Byte::Loaded),
+        (_, None, Some(register)) => {
+            if let Byte::Low(depth) = state.get(register) {
+                state.parked = Some(depth);
+            }
+        }
+        (_, None, None) => {}
+    }
+}
+
 /// Subtracts a constant from a byte of an address; from the high one, what the low one borrowed as
 /// well.
-fn change(register: usize, by: i32, has_carry: bool, borrow: Option<i32>, state: &mut State) {
-    state.registers[register] = match (state.registers[register], has_carry, borrow) {
+fn change(register: u8, by: i32, has_carry: bool, borrow: Option<i32>, state: &mut State) {
+    let value = match (state.get(register), has_carry, borrow) {
         (Byte::Low(depth), false, _) => {
             let depth = depth.wrapping_add(by);
             state.borrow = Some(depth);
@@ -347,14 +308,5 @@ fn change(register: usize, by: i32, has_carry: bool, borrow: Option<i32>, state:
         (Byte::Const(c), false, _) => Byte::Const(c.wrapping_sub(by as u8)),
         _ => Byte::Unknown,
     };
-}
-
-/// Where Z points, as a word address.
-fn z(state: &State) -> To {
-    state.pair(30).map_or(To::Unknown, |words| To::Known(words * 2))
-}
-
-/// LDS, STS, JMP and CALL have a second word.
-fn is_wide(n: u32) -> bool {
-    n & 0xfc0f == 0x9000 || n & 0xfe0c == 0x940c
+    state.set(register, value);
 }

@@ -4,6 +4,12 @@
 //! the stack pointer is below it. Only what affects the stack pointer, or about where
 //! control goes, is kept; the rest is [`Value::Unknown`].
 
+use strobe_isa::thumb::Registers;
+use strobe_isa::thumb::insn::Reg;
+use strobe_isa::thumb::registers::{LR, SP};
+
+use super::walk::Known;
+
 /// A register's value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Value {
@@ -26,10 +32,40 @@ pub(super) enum Value {
     Element(u32),
 }
 
-/// Numbers of registers.
-pub(super) const SP: usize = 13;
-pub(super) const LR: usize = 14;
-pub(super) const PC: usize = 15;
+impl Value {
+    pub(super) fn add(self, other: Value) -> Value {
+        match (self, other) {
+            (Value::Const(a), Value::Const(b)) => Value::Const(a.wrapping_add(b)),
+            (Value::Stack(depth), Value::Const(c)) | (Value::Const(c), Value::Stack(depth)) => {
+                Value::Stack(depth.saturating_sub(c as i32))
+            }
+            (Value::Process(below), Value::Const(c)) | (Value::Const(c), Value::Process(below)) => {
+                Value::Process(below.wrapping_sub(c as i32))
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    pub(super) fn subtract(self, other: Value) -> Value {
+        match other {
+            Value::Const(number) => self.add(Value::Const(number.wrapping_neg())),
+            _ => Value::Unknown,
+        }
+    }
+
+    /// The value and a number.
+    pub(super) fn plus(self, number: i32) -> Value {
+        self.add(Value::Const(number as u32))
+    }
+
+    /// A stack address whose lowest bits are cleared: at most that much further down.
+    pub(super) fn aligned(self, mask: u32) -> Value {
+        match (self, mask) {
+            (Value::Stack(_), 0..=255) if (mask + 1).is_power_of_two() => self.plus(-(mask as i32)),
+            _ => Value::Unknown,
+        }
+    }
+}
 
 /// Stored words that are remembered; a function saves fewer registers.
 const MOST_SLOTS: usize = 32;
@@ -54,10 +90,10 @@ pub(super) struct State {
     pub(super) saved: u32,
 }
 
-impl State {
-    pub(super) fn entry() -> Self {
+impl Known for State {
+    fn entry() -> Self {
         let mut registers = [Value::Unknown; 15];
-        registers[LR] = Value::Return;
+        registers[usize::from(LR)] = Value::Return;
         State {
             depth: 0,
             registers,
@@ -69,20 +105,71 @@ impl State {
         }
     }
 
-    pub(super) fn get(&self, register: usize) -> Value {
+    fn depth(&self) -> i32 {
+        self.depth
+    }
+
+    fn saved(&self) -> u32 {
+        self.saved
+    }
+
+    /// A call has come back: what it may have changed is unknown (AAPCS32, 6.1.1). Words that were
+    /// stored above the stack pointer belong to this function.
+    fn after_call(&mut self) {
+        for register in [0, 1, 2, 3, 12, LR] {
+            self.set(register, Value::Unknown);
+        }
+    }
+
+    fn join(&mut self, other: &State) -> bool {
+        let before = self.clone();
+        self.depth = self.depth.max(other.depth);
+        self.is_dynamic |= other.is_dynamic;
+        self.conditional = self.conditional.max(other.conditional);
+        self.saved = self.saved.max(other.saved);
+        if self.parked != other.parked {
+            self.parked = None;
+        }
+        for (own, theirs) in self.registers.iter_mut().zip(&other.registers) {
+            *own = match (*own, *theirs) {
+                (own, theirs) if own == theirs => own,
+                // As of the depth, the larger counts: what a switch saves may depend on a flag.
+                (Value::Process(own), Value::Process(theirs)) => Value::Process(own.max(theirs)),
+                _ => Value::Unknown,
+            };
+        }
+        self.slots.retain(|(depth, value)| other.load(*depth) == *value);
+        *self != before
+    }
+
+    fn arguments(&self) -> [Option<u32>; 4] {
+        [0, 1, 2, 3].map(|register| match self.get(register) {
+            Value::Const(constant) => Some(constant),
+            _ => None,
+        })
+    }
+}
+
+impl State {
+    pub(super) fn get(&self, register: Reg) -> Value {
         match register {
             SP => Value::Stack(self.depth),
-            _ => self.registers.get(register).copied().unwrap_or_default(),
+            _ => self.registers.get(usize::from(register)).copied().unwrap_or_default(),
         }
     }
 
     /// Sets a register that is not the stack pointer or the program counter.
-    pub(super) fn set(&mut self, register: usize, value: Value) {
+    pub(super) fn set(&mut self, register: Reg, value: Value) {
         if register != SP
-            && let Some(slot) = self.registers.get_mut(register)
+            && let Some(slot) = self.registers.get_mut(usize::from(register))
         {
             *slot = value;
         }
+    }
+
+    /// Registers get values that are not known.
+    pub(super) fn forget(&mut self, registers: Registers) {
+        registers.iter().for_each(|register| self.set(register, Value::Unknown));
     }
 
     /// A word is stored somewhere else than on the stack.
@@ -117,36 +204,5 @@ impl State {
     pub(super) fn load(&self, depth: i32) -> Value {
         let found = self.slots.binary_search_by_key(&depth, |slot| slot.0);
         found.map_or(Value::Unknown, |at| self.slots[at].1)
-    }
-
-    /// A call has come back: what it may have changed is unknown (AAPCS32, 6.1.1). Words that were
-    /// stored above the stack pointer belong to this function.
-    pub(super) fn after_call(&mut self) {
-        for register in [0, 1, 2, 3, 12, LR] {
-            self.registers[register] = Value::Unknown;
-        }
-    }
-
-    /// Takes over what holds on another path too; the larger depth counts. Returns whether anything
-    /// changed.
-    pub(super) fn join(&mut self, other: &State) -> bool {
-        let before = self.clone();
-        self.depth = self.depth.max(other.depth);
-        self.is_dynamic |= other.is_dynamic;
-        self.conditional = self.conditional.max(other.conditional);
-        self.saved = self.saved.max(other.saved);
-        if self.parked != other.parked {
-            self.parked = None;
-        }
-        for (own, theirs) in self.registers.iter_mut().zip(&other.registers) {
-            *own = match (*own, *theirs) {
-                (own, theirs) if own == theirs => own,
-                // As of the depth, the larger counts: what a switch saves may depend on a flag.
-                (Value::Process(own), Value::Process(theirs)) => Value::Process(own.max(theirs)),
-                _ => Value::Unknown,
-            };
-        }
-        self.slots.retain(|(depth, value)| other.load(*depth) == *value);
-        *self != before
     }
 }

@@ -19,8 +19,6 @@ pub(super) enum Flow {
     Next,
     /// At the target or the next instruction.
     Branch(u32),
-    /// At the next instruction or the one after it (AVR).
-    Skip,
     /// At the target, and then at the next instruction.
     Call(To),
     /// At the target alone.

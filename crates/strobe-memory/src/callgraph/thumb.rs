@@ -1,10 +1,15 @@
-//! The 16-bit Thumb encodings, as far as they concern the stack pointer and control flow (ARMv7-M
-//! manual, A5.2): what else they write becomes unknown.
+//! Thumb instructions, as far as they concern the stack pointer and control flow: what else they
+//! write becomes unknown.
 
-use strobe_symbols::{CodeKind, Firmware};
+use strobe_isa::thumb::insn::{Insn, NO_REG, Reg};
+use strobe_isa::thumb::op::{DataOp, Shift, Width};
+use strobe_isa::thumb::registers::{LR, PC, SP};
+use strobe_isa::thumb::{self, Access, Address, Code, Transfers, is_wide};
+use strobe_symbols::{CodeKind, Firmware, FunctionSource};
 
-use super::state::{LR, PC, SP, State, Value};
+use super::state::{State, Value};
 use super::step::{Flow, Step, To};
+use super::walk::{Interpreter, Known};
 
 /// Reads and interprets Thumb instructions.
 pub(super) struct Thumb<'a> {
@@ -16,171 +21,151 @@ pub(super) struct Thumb<'a> {
 /// Values of EXC_RETURN and above are no code (ARMv7-M manual, B1.5.8).
 const FIRST_EXCEPTION_RETURN: u32 = 0xf000_0000;
 
-impl Thumb<'_> {
-    pub(super) fn halfword(&self, at: u32) -> Option<u16> {
-        self.firmware.half_at(at)
-    }
+/// The numbers of the stack pointers as special registers (B5.1.1).
+const MSP: u8 = 8;
+const PSP: u8 = 9;
 
-    /// Interprets the instruction at an address; `None` where there is none.
-    pub(super) fn step(&self, at: u32, state: &mut State) -> Option<Step> {
-        let first = self.halfword(at)?;
-        let is_in_it = state.conditional > 0;
-        let mut before = is_in_it.then(|| state.clone());
-        let mut step = match first >> 11 {
-            0b11101..=0b11111 => self.wide(at, first, self.halfword(at.wrapping_add(2))?, state),
-            _ => self.narrow(at, first, state),
-        };
-        if let Some(before) = &mut before {
+impl Interpreter for Thumb<'_> {
+    type State = State;
+
+    fn step(&self, at: u32, state: &mut State) -> Option<Step> {
+        let code = self.firmware.thumb_at(at)?;
+        let before = (state.conditional > 0).then(|| state.clone());
+        let mut step = self.interpret(at, code, state);
+        if let Some(mut before) = before {
             // It may as well have done nothing.
             before.conditional -= 1;
             state.conditional = before.conditional;
-            state.join(before);
+            state.join(&before);
             step.may_be_skipped = true;
         }
         Some(step)
     }
 
-    fn narrow(&self, at: u32, code: u16, state: &mut State) -> Step {
-        let n = u32::from(code);
-        let low = |shift: u32| (n >> shift & 7) as usize;
-        let flow = match n >> 12 {
-            0b0000..=0b0011 => {
-                arithmetic(n, state);
-                Flow::Next
-            }
-            0b0100 => return self.registers(at, n, state),
-            0b0101..=0b1000 => {
-                self.load_store(n, state);
-                Flow::Next
-            }
-            0b1001 => {
-                let depth = state.depth.wrapping_sub((n & 0xff) as i32 * 4);
-                match n >> 11 & 1 {
-                    0 => state.store(depth, state.get(low(8))),
-                    _ => state.set(low(8), state.load(depth)),
-                }
-                Flow::Next
-            }
-            0b1010 => {
-                let offset = (n & 0xff) * 4;
-                let value = match n >> 11 & 1 {
-                    0 => Value::Const((at.wrapping_add(4) & !3).wrapping_add(offset)),
-                    _ => Value::Stack(state.depth.wrapping_sub(offset as i32)),
-                };
-                state.set(low(8), value);
-                Flow::Next
-            }
-            0b1011 => miscellaneous(at, n, state),
-            0b1100 => {
-                multiple(n, low(8), state);
-                Flow::Next
-            }
-            0b1101 => match n >> 8 & 15 {
-                14 => Flow::Stop,
-                15 => {
-                    state.after_call();
-                    Flow::Next
-                }
-                _ => Flow::Branch(relative(at, sign(n & 0xff, 8) * 2)),
-            },
-            // The unconditional branch; the rest of these are 32-bit encodings.
-            _ => Flow::Jump(To::Known(relative(at, sign(n & 0x7ff, 11) * 2))),
-        };
-        Step { flow, ..Step::next(2) }
+    fn size_at(&self, at: u32) -> u32 {
+        if self.firmware.half_at(at).is_some_and(is_wide) { 4 } else { 2 }
     }
+}
 
-    /// Data processing, high registers, BX, literals.
-    fn registers(&self, at: u32, n: u32, state: &mut State) -> Step {
-        let next = Step::next(2);
-        let (low, from) = ((n & 7) as usize, (n >> 3 & 15) as usize);
-        let high = low | (n >> 4 & 8) as usize;
-        match n >> 8 & 15 {
-            0b0000..=0b0011 => {
-                let value = match (n >> 6 & 15, state.get(low), state.get((n >> 3 & 7) as usize)) {
-                    (8 | 10 | 11, own, _) => own,
-                    (9, _, Value::Const(c)) => Value::Const(c.wrapping_neg()),
-                    (14, Value::Stack(depth), Value::Const(mask)) => aligned(depth, mask),
-                    _ => Value::Unknown,
-                };
-                state.set(low, value);
-                next
+impl Thumb<'_> {
+    fn interpret(&self, at: u32, code: Code, state: &mut State) -> Step {
+        let flow = self.flow(at, code, state);
+        let step = Step { flow, is_floating: code.is_fp(), ..Step::next(code.size) };
+        match code.insn {
+            _ if matches!(flow, Flow::Call(_) | Flow::Link(_)) => step,
+            Insn::Svc { .. } => {
+                state.after_call();
+                step
             }
-            0b0100 => {
-                let (own, other) = (state.get(high), state.get(from));
-                let value = add(own, other);
-                match high {
-                    PC => Step { flow: Flow::Computed, ..next },
-                    _ => self.assign(high, value, state, next),
-                }
+            // It makes as many instructions conditional as its mask has places before its last one.
+            Insn::It { state: mask } => {
+                state.conditional = 4 - (mask & 15).trailing_zeros() as u8;
+                step
             }
-            0b0101 => next,
-            0b0110 => match (high, from) {
-                (PC, _) => {
-                    let flow = match jump(state.get(from), from) {
-                        // Compilers leave functions with BX.
-                        Flow::Jump(To::Unknown) => Flow::Computed,
-                        flow => flow,
-                    };
-                    Step { flow, ..next }
-                }
-                (_, PC) => self.assign(high, Value::Const(at.wrapping_add(4)), state, next),
-                _ => self.assign(high, state.get(from), state, next),
+            // Of the main stack pointer, what was taken from the stack pointer moves it. With
+            // anything else another stack begins, as with a constant.
+            Insn::Msr { n, sysm: MSP, .. } => match state.get(n) {
+                value @ Value::Stack(_) => self.assign(SP, value, state, step),
+                _ => step,
             },
-            0b0111 => {
-                let flow = match (n >> 7 & 1, from, jump(state.get(from), from)) {
-                    (0, PC, _) => Flow::Jump(To::Known(at.wrapping_add(4) & !3)),
-                    (0, _, flow) => flow,
-                    (_, _, Flow::Jump(to)) => Flow::Call(to),
-                    _ => Flow::Call(To::Unknown),
+            Insn::Msr { sysm: PSP, .. } => Step { is_process: true, ..step },
+            insn => {
+                if let Some((register, value)) = result(insn, state) {
+                    return self.assign(register, value, state, step);
+                }
+                let Some(access) = insn.access() else {
+                    state.forget(code.writes());
+                    return step;
                 };
-                Step { flow, ..next }
-            }
-            _ => {
-                let address = (at.wrapping_add(4) & !3).wrapping_add((n & 0xff) * 4);
-                let value = self.firmware.word_at(address).map_or(Value::Unknown, Value::Const);
-                state.set((n >> 8 & 7) as usize, value);
-                next
+                if let Insn::StoreExclusive { d, .. } = insn {
+                    state.set(d, Value::Unknown);
+                }
+                self.transfer(access, state, step)
             }
         }
     }
 
-    /// Loads and stores of 0101 to 1000.
-    fn load_store(&self, n: u32, state: &mut State) {
-        let (to, base) = ((n & 7) as usize, state.get((n >> 3 & 7) as usize));
-        let value = match n >> 11 {
-            0b01010 | 0b01011 => match n >> 9 & 7 {
-                0..=2 => return,
-                4 => self.element(base, state.get((n >> 6 & 7) as usize)),
-                _ => Value::Unknown,
-            },
-            0b01100 => {
-                match base {
-                    Value::Stack(depth) => {
-                        state.store(depth.wrapping_sub((n >> 6 & 31) as i32 * 4), state.get(to));
-                    }
-                    _ => {
-                        let offset = Value::Const((n >> 6 & 31) * 4);
-                        state.store_away(add(base, offset), state.get(to));
-                    }
-                }
-                return;
+    /// Where control goes on; loads of the program counter are for [`Self::transfer`].
+    fn flow(&self, at: u32, code: Code, state: &mut State) -> Flow {
+        match code.insn.flow() {
+            thumb::Flow::Next | thumb::Flow::Load => Flow::Next,
+            thumb::Flow::Branch(target) => Flow::Branch(target),
+            thumb::Flow::Jump(target) => Flow::Jump(To::Known(target)),
+            thumb::Flow::Call(target) if self.is_within(at, target) => {
+                state.set(LR, Value::Behind);
+                Flow::Link(target)
             }
-            0b01101 => self.word(base, (n >> 6 & 31) * 4, state),
-            0b01111 | 0b10001 => Value::Unknown,
-            _ => return,
-        };
-        state.set(to, value);
+            thumb::Flow::Call(target) => Flow::Call(To::Known(target)),
+            thumb::Flow::CallRegister(m) => match jump(state.get(m), m) {
+                Flow::Jump(to) => Flow::Call(to),
+                _ => Flow::Call(To::Unknown),
+            },
+            thumb::Flow::JumpRegister(m) => match (jump(state.get(m), m), code.insn) {
+                // Compilers leave functions with BX.
+                (Flow::Jump(To::Unknown), Insn::MovPc { .. }) => Flow::Computed,
+                (flow, _) => flow,
+            },
+            thumb::Flow::Table { base: PC, half, .. } => Flow::Offsets(1 + u32::from(half)),
+            thumb::Flow::Table { .. } | thumb::Flow::JumpSum { .. } => Flow::Computed,
+            thumb::Flow::Stop if code.is_udf() => Flow::Stop,
+            // An instruction of a later core.
+            thumb::Flow::Stop => Flow::Next,
+        }
     }
 
-    /// A word loaded from a known address: only constants are known.
-    pub(super) fn word(&self, base: Value, offset: u32, state: &State) -> Value {
-        match base {
-            Value::Stack(depth) => state.load(depth.wrapping_sub(offset as i32)),
-            Value::Const(base) => match self.constant(base.wrapping_add(offset)) {
-                Some(word) => Value::Const(word),
-                None => Value::Loaded,
-            },
-            _ => Value::Loaded,
+    /// A BL to within its own function is a jump. Where B reaches 2 KiB (ARMv6-M), compilers jump
+    /// further by BL, with the link register saved; assembly may come back from there. Where a
+    /// function without a size ends is a guess, so that others may be in it.
+    fn is_within(&self, at: u32, target: u32) -> bool {
+        let id = self.firmware.function_at(at);
+        let Some(function) = id.map(|id| self.firmware.function(id)) else { return false };
+        self.firmware.function_at(target) == id
+            && function.start != target
+            && function.source != FunctionSource::UnsizedSymbol
+    }
+
+    /// Loads and stores, and a base that moves.
+    fn transfer(&self, access: Access, state: &mut State, mut step: Step) -> Step {
+        let address = address(access, state);
+        let moved = access.writeback.map(|(base, by)| (base, state.get(base).plus(by)));
+        if access.is_store {
+            store(access, address, state);
+        } else {
+            let unknown = match access.address {
+                Address::Index { base, index, .. } => {
+                    self.element(state.get(base), state.get(index))
+                }
+                _ => Value::Loaded,
+            };
+            for (register, place) in access.transfers.places() {
+                let value = match (access.width, access.address) {
+                    (Width::Word, Address::Literal(at)) => self.literal(at.wrapping_add(place)),
+                    (Width::Word, _) => self.word(address.plus(place as i32), unknown, state),
+                    _ => Value::Unknown,
+                };
+                match register {
+                    PC => step.flow = returns(access, value),
+                    register => step = self.assign(register, value, state, step),
+                }
+            }
+        }
+        match moved {
+            Some((base, value)) => self.assign(base, value, state, step),
+            None => step,
+        }
+    }
+
+    /// A literal is a constant wherever it is.
+    fn literal(&self, address: u32) -> Value {
+        self.firmware.word_at(address).map_or(Value::Unknown, Value::Const)
+    }
+
+    /// A word loaded from an address: only constants are known, or what the address itself shows.
+    fn word(&self, address: Value, unknown: Value, state: &State) -> Value {
+        match address {
+            Value::Stack(depth) => state.load(depth),
+            Value::Const(at) => self.constant(at).map_or(unknown, Value::Const),
+            _ => unknown,
         }
     }
 
@@ -194,7 +179,7 @@ impl Thumb<'_> {
     }
 
     /// A word loaded from a table, at an offset that is not known.
-    pub(super) fn element(&self, base: Value, index: Value) -> Value {
+    fn element(&self, base: Value, index: Value) -> Value {
         match (base, index) {
             (Value::Const(base), _) | (_, Value::Const(base)) if self.constant(base).is_some() => {
                 Value::Element(base)
@@ -204,7 +189,7 @@ impl Thumb<'_> {
     }
 
     /// Writes any register but the program counter; the stack pointer's depth follows.
-    pub(super) fn assign(&self, to: usize, value: Value, state: &mut State, step: Step) -> Step {
+    fn assign(&self, to: Reg, value: Value, state: &mut State, step: Step) -> Step {
         if to != SP {
             state.set(to, value);
             return step;
@@ -227,7 +212,7 @@ impl Thumb<'_> {
 }
 
 /// Where a write of a register's value to the program counter leads.
-pub(super) fn jump(value: Value, register: usize) -> Flow {
+fn jump(value: Value, register: Reg) -> Flow {
     match value {
         Value::Const(c) if c >= FIRST_EXCEPTION_RETURN => Flow::Return,
         Value::Const(c) => Flow::Jump(To::Known(c & !1)),
@@ -239,139 +224,108 @@ pub(super) fn jump(value: Value, register: usize) -> Flow {
     }
 }
 
-/// Shifts, additions, moves and comparisons of low registers (A5.2.1).
-fn arithmetic(n: u32, state: &mut State) {
-    let low = |shift: u32| (n >> shift & 7) as usize;
-    let constant = |value: u32| Value::Const(value);
-    let (to, value) = match n >> 11 {
-        0b00000 => match (state.get(low(3)), n >> 6 & 31) {
-            (value, 0) => (low(0), value),
-            (Value::Const(c), by) => (low(0), constant(c << by)),
-            _ => (low(0), Value::Unknown),
+/// Where a load of the program counter leads: from the stack back, or to what was put there before.
+fn returns(access: Access, value: Value) -> Flow {
+    match (access.address, access.transfers, value) {
+        (
+            Address::Offset { base: SP, .. },
+            _,
+            Value::Const(_) | Value::Element(_) | Value::Behind,
+        ) => jump(value, PC),
+        // What loads a saved program counter goes back to whoever saved it.
+        (Address::Offset { base: SP, .. }, ..) | (_, Transfers::List(_), _) => Flow::Return,
+        (Address::Index { .. }, _, Value::Unknown) => Flow::Computed,
+        _ => jump(value, PC),
+    }
+}
+
+/// The address of the first transfer.
+fn address(access: Access, state: &State) -> Value {
+    match access.address {
+        Address::Offset { base, offset } => state.get(base).plus(offset),
+        Address::Index { base, index, by: 0 } => state.get(base).add(state.get(index)),
+        Address::Index { .. } => Value::Unknown,
+        Address::Literal(at) => Value::Const(at),
+    }
+}
+
+/// Words go onto the stack or elsewhere; of what is no word, only the place counts.
+fn store(access: Access, address: Value, state: &mut State) {
+    let words = match access.transfers {
+        Transfers::Float { words, .. } => words,
+        _ => 0,
+    };
+    let unknown = (0..words).map(|word| (NO_REG, 4 * u32::from(word)));
+    for (register, place) in access.transfers.places().chain(unknown) {
+        let value = match access.width {
+            Width::Word => state.get(register),
+            _ => Value::Unknown,
+        };
+        match address.plus(place as i32) {
+            Value::Stack(depth) => state.store(depth, value),
+            away => state.store_away(away, value),
+        }
+    }
+}
+
+/// The register that an instruction computes, and its value as far as it is known.
+fn result(insn: Insn, state: &State) -> Option<(Reg, Value)> {
+    use Insn::*;
+    let get = |register| state.get(register);
+    let constant = |number: u32| Value::Const(number);
+    Some(match insn {
+        LslImm { d, m, imm } => (d, shifted(get(m), Shift::Lsl, imm)),
+        MovImm { d, imm } => (d, constant(imm.into())),
+        MovConst { d, value } => (d, constant(value)),
+        MovHi { d, m } => (d, get(m)),
+        AddReg { d, n, m } => (d, get(n).add(get(m))),
+        SubReg { d, n, m } => (d, get(n).subtract(get(m))),
+        AddImm { d, n, imm } => (d, get(n).plus(imm.into())),
+        SubImm { d, n, imm } => (d, get(n).plus(-i32::from(imm))),
+        AddHi { d, m } => (d, get(d).add(get(m))),
+        AddConst { d, value } => (d, get(d).add(constant(value))),
+        AddSpImm { d, imm } => (d, get(SP).plus(imm.into())),
+        AdjustSp { imm } => (SP, get(SP).plus(imm.into())),
+        Rsb { d, n } => (d, constant(0).subtract(get(n))),
+        And { d, m } => (d, operation(DataOp::And, get(d), get(m))),
+        Bic { d, m } => (d, operation(DataOp::Bic, get(d), get(m))),
+        Mvn { d, m } => (d, operation(DataOp::Mvn, Value::Unknown, get(m))),
+        DataImm { op, d, n, value }
+        | DataImmS { op, d, n, value }
+        | DataImmSc { op, d, n, value } => (d, operation(op, get(n), constant(value))),
+        DataReg { op, d, n, m, shift, by, .. } => {
+            (d, operation(op, get(n), shifted(get(m), shift, by)))
+        }
+        Movt { d, imm } => match get(d) {
+            Value::Const(low) => (d, constant(low & 0xffff | u32::from(imm) << 16)),
+            _ => (d, Value::Unknown),
         },
-        0b00011 => {
-            let other = match n >> 10 & 1 {
-                0 => state.get(low(6)),
-                _ => constant(n >> 6 & 7),
-            };
-            let (own, minus) = (state.get(low(3)), n >> 9 & 1 == 1);
-            (low(0), if minus { subtract(own, other) } else { add(own, other) })
-        }
-        0b00100 => (low(8), constant(n & 0xff)),
-        0b00101 => return,
-        0b00110 => (low(8), add(state.get(low(8)), constant(n & 0xff))),
-        0b00111 => (low(8), subtract(state.get(low(8)), constant(n & 0xff))),
-        _ => (low(0), Value::Unknown),
-    };
-    state.set(to, value);
+        // BFC: of the stack pointer's copy, from bit 0, it aligns.
+        Bfi { d, n: NO_REG, lsb: 0, width } => (d, get(d).aligned(u32::MAX >> (32 - width))),
+        // Code that reads the main stack pointer runs on it.
+        Mrs { d, sysm: MSP } => (d, get(SP)),
+        Mrs { d, sysm: PSP } => (d, Value::Process(0)),
+        _ => return None,
+    })
 }
 
-/// LDM and STM, which move their base up.
-fn multiple(n: u32, base: usize, state: &mut State) {
-    let is_load = n >> 11 & 1 == 1;
-    let moved = match state.get(base) {
-        from @ Value::Process(_) => add(from, Value::Const(4 * (n & 0xff).count_ones())),
-        _ => Value::Unknown,
-    };
-    if !is_load {
-        state.save_at(state.get(base));
-    }
-    state.set(base, moved);
-    if is_load {
-        (0..8).filter(|r| n >> r & 1 == 1).for_each(|r| state.set(r, Value::Unknown));
-    }
-}
-
-/// PUSH, POP, SP arithmetic, CBZ, IT and the rest of 1011 (A5.2.5).
-fn miscellaneous(at: u32, n: u32, state: &mut State) -> Flow {
-    let list = n & 0xff;
-    match n >> 8 & 15 {
-        0b0000 => {
-            let bytes = (n & 0x7f) as i32 * 4;
-            let sign = if n >> 7 & 1 == 1 { 1 } else { -1 };
-            state.depth = state.depth.saturating_add(sign * bytes);
-        }
-        0b0100 | 0b0101 => push(list | (n >> 8 & 1) << LR, state),
-        0b1100 | 0b1101 => return pop(list | (n >> 8 & 1) << PC, state),
-        0b0001 | 0b0011 | 0b1001 | 0b1011 => {
-            let offset = (n >> 2 & 0x3e) | (n >> 3 & 0x40);
-            return Flow::Branch(relative(at, offset as i32));
-        }
-        0b0010 | 0b1010 => state.set((n & 7) as usize, Value::Unknown),
-        // IT makes as many instructions conditional as its mask has places before its last one.
-        0b1111 if n & 15 != 0 => state.conditional = 4 - (n & 15).trailing_zeros() as u8,
-        _ => {}
-    }
-    Flow::Next
-}
-
-/// Registers go onto the stack, the lowest at the lowest address.
-pub(super) fn push(list: u32, state: &mut State) {
-    let count = list.count_ones() as i32;
-    state.depth = state.depth.saturating_add(4 * count);
-    let registers = (0..16).filter(|r| list >> r & 1 == 1);
-    for (place, register) in (0..).zip(registers) {
-        state.store(state.depth.wrapping_sub(4 * place), state.get(register));
-    }
-}
-
-/// Registers come off the stack; the program counter among them is a return, or a jump to what was
-/// put there before.
-pub(super) fn pop(list: u32, state: &mut State) -> Flow {
-    let depth = state.depth;
-    let mut flow = Flow::Next;
-    let registers = (0..16).filter(|r| list >> r & 1 == 1);
-    for (place, register) in (0..).zip(registers) {
-        let value = state.load(depth.wrapping_sub(4 * place));
-        match register {
-            PC => {
-                flow = match value {
-                    Value::Const(_) | Value::Element(_) | Value::Behind => jump(value, PC),
-                    _ => Flow::Return,
-                }
-            }
-            _ => state.set(register, value),
-        }
-    }
-    state.depth = depth.saturating_sub(4 * list.count_ones() as i32);
-    flow
-}
-
-pub(super) fn add(a: Value, b: Value) -> Value {
-    match (a, b) {
-        (Value::Const(a), Value::Const(b)) => Value::Const(a.wrapping_add(b)),
-        (Value::Stack(depth), Value::Const(c)) | (Value::Const(c), Value::Stack(depth)) => {
-            Value::Stack(depth.wrapping_sub(c as i32))
-        }
-        (Value::Process(below), Value::Const(c)) | (Value::Const(c), Value::Process(below)) => {
-            Value::Process(below.wrapping_sub(c as i32))
-        }
+fn shifted(value: Value, shift: Shift, by: u8) -> Value {
+    match (value, shift) {
+        (value, Shift::Lsl) if by == 0 => value,
+        (Value::Const(number), Shift::Lsl) => Value::Const(number << by),
         _ => Value::Unknown,
     }
 }
 
-pub(super) fn subtract(a: Value, b: Value) -> Value {
-    match (a, b) {
-        (Value::Const(a), Value::Const(b)) => Value::Const(a.wrapping_sub(b)),
-        (Value::Stack(depth), Value::Const(c)) => Value::Stack(depth.wrapping_add(c as i32)),
-        (Value::Process(below), Value::Const(c)) => Value::Process(below.wrapping_add(c as i32)),
+fn operation(op: DataOp, own: Value, other: Value) -> Value {
+    match (op, other) {
+        (DataOp::Add, _) => own.add(other),
+        (DataOp::Sub, _) => own.subtract(other),
+        (DataOp::Rsb, _) => other.subtract(own),
+        (DataOp::Mov, _) => other,
+        (DataOp::Mvn, Value::Const(number)) => Value::Const(!number),
+        (DataOp::And, Value::Const(mask)) => own.aligned(!mask),
+        (DataOp::Bic, Value::Const(mask)) => own.aligned(mask),
         _ => Value::Unknown,
     }
-}
-
-/// A stack address whose lowest bits are cleared: at most that much further down.
-pub(super) fn aligned(depth: i32, mask: u32) -> Value {
-    match mask {
-        0..=255 if (mask + 1).is_power_of_two() => Value::Stack(depth.wrapping_add(mask as i32)),
-        _ => Value::Unknown,
-    }
-}
-
-/// The number in the lowest `bits`, with its sign.
-pub(super) fn sign(value: u32, bits: u32) -> i32 {
-    (value << (32 - bits)) as i32 >> (32 - bits)
-}
-
-pub(super) fn relative(at: u32, offset: i32) -> u32 {
-    at.wrapping_add(4).wrapping_add_signed(offset)
 }

@@ -17,19 +17,33 @@ const MOST_VISITS: u16 = 48;
 
 /// What interprets a machine's instructions.
 pub(super) trait Interpreter {
-    type State: Clone;
+    type State: Known;
 
-    fn entry(&self) -> Self::State;
+    /// Interprets the instruction at an address; `None` where there is none.
     fn step(&self, at: u32, state: &mut Self::State) -> Option<Step>;
-    /// The size of an instruction that is skipped.
+    /// The size of an instruction that is not looked at.
     fn size_at(&self, at: u32) -> u32;
-    fn depth(state: &Self::State) -> i32;
+}
+
+/// What is known between two instructions.
+pub(super) trait Known: Clone {
+    /// At a function's first instruction.
+    fn entry() -> Self;
+    /// Bytes that the stack pointer is below its value at entry.
+    fn depth(&self) -> i32;
     /// Bytes below the process stack pointer at which something was stored.
-    fn saved(state: &Self::State) -> u32;
-    fn join(state: &mut Self::State, other: &Self::State) -> bool;
-    fn after_call(state: &mut Self::State);
+    fn saved(&self) -> u32 {
+        0
+    }
+    /// Takes over what holds on another path too; the larger depth counts. Returns whether anything
+    /// changed.
+    fn join(&mut self, other: &Self) -> bool;
+    /// A call has come back.
+    fn after_call(&mut self);
     /// The constants in the first four argument registers.
-    fn arguments(state: &Self::State) -> [Option<u32>; 4];
+    fn arguments(&self) -> [Option<u32>; 4] {
+        [None; 4]
+    }
 }
 
 /// What holds for all functions of a walk.
@@ -84,7 +98,7 @@ impl<'a, I: Interpreter> Walk<'a, I> {
             out,
             steps: *steps,
         };
-        walk.enter(start, &interpreter.entry());
+        walk.enter(start, &I::State::entry());
         walk.run();
         walk.sweep();
         *steps = walk.steps;
@@ -94,11 +108,8 @@ impl<'a, I: Interpreter> Walk<'a, I> {
 
     fn finish(mut self) -> Function {
         let mut deepest = (0, self.out.start);
-        self.out.depths = self
-            .states
-            .iter()
-            .map(|(at, (state, _))| (*at, I::depth(state).max(0) as u32))
-            .collect();
+        self.out.depths =
+            self.states.iter().map(|(at, (state, _))| (*at, state.depth().max(0) as u32)).collect();
         for (at, depth) in self.out.depths.iter().chain(&self.out.after) {
             deepest = deepest.max((*depth, *at));
         }
@@ -127,7 +138,7 @@ impl<'a, I: Interpreter> Walk<'a, I> {
                 self.work.push(at);
             }
             Some((known, visits)) => {
-                if !I::join(known, state) {
+                if !known.join(state) {
                     return;
                 }
                 if *visits == MOST_VISITS {
@@ -159,8 +170,8 @@ impl<'a, I: Interpreter> Walk<'a, I> {
             self.out.is_floating |= step.is_floating;
             self.out.is_process |= step.is_process;
             self.out.lets_in |= step.lets_in;
-            self.out.saved = self.out.saved.max(I::saved(&state));
-            let depth = I::depth(&state).max(0) as u32;
+            self.out.saved = self.out.saved.max(state.saved());
+            let depth = state.depth().max(0) as u32;
             let after = self.out.after.entry(at).or_default();
             *after = depth.max(*after);
             self.follow(at, step, state);
@@ -178,10 +189,6 @@ impl<'a, I: Interpreter> Walk<'a, I> {
             Flow::Branch(target) => {
                 self.jump(at, To::Known(target), &state);
                 self.on(next, &state, at);
-            }
-            Flow::Skip => {
-                self.on(next, &state, at);
-                self.on(next.wrapping_add(self.interpreter.size_at(next)), &state, at);
             }
             Flow::Call(to) => self.call(at, next, to, &mut state),
             Flow::Jump(to) => self.jump(at, to, &state),
@@ -219,7 +226,7 @@ impl<'a, I: Interpreter> Walk<'a, I> {
         } else {
             self.record(at, target, state, false);
         }
-        I::after_call(state);
+        state.after_call();
         // A call at a function's very end does not come back.
         if self.holds(next) {
             self.enter(next, state);
@@ -257,7 +264,7 @@ impl<'a, I: Interpreter> Walk<'a, I> {
     /// Control comes back behind a jump that linked; which one it was is not known.
     fn come_back(&mut self, state: &I::State) {
         let is_new = match &mut self.back {
-            Some(known) => I::join(known, state),
+            Some(known) => known.join(state),
             None => {
                 self.back = Some(state.clone());
                 true
@@ -285,7 +292,7 @@ impl<'a, I: Interpreter> Walk<'a, I> {
 
     fn somewhere(&mut self, state: &I::State) {
         match &mut self.computed {
-            Some(known) => _ = I::join(known, state),
+            Some(known) => _ = known.join(state),
             None => self.computed = Some(state.clone()),
         }
     }
@@ -310,8 +317,8 @@ impl<'a, I: Interpreter> Walk<'a, I> {
     }
 
     fn record(&mut self, at: u32, to: Target, state: &I::State, is_tail: bool) {
-        let depth = I::depth(state).max(0) as u32;
-        let arguments = I::arguments(state);
+        let depth = state.depth().max(0) as u32;
+        let arguments = state.arguments();
         let call = self.out.calls.entry((at, to, is_tail)).or_insert(Call { depth, arguments });
         call.depth = call.depth.max(depth);
         if call.arguments != arguments {

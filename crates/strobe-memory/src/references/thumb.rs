@@ -1,8 +1,10 @@
-//! References of Thumb instructions (ARMv7-M manual, A5.2 and A5.3): direct calls and jumps,
-//! literals, MOVW with MOVT, ADR.
+//! References of Thumb instructions: direct calls and jumps, literals, MOVW with MOVT, ADR.
 
 use std::collections::HashSet;
 
+use strobe_isa::thumb::insn::Insn;
+use strobe_isa::thumb::op::Width;
+use strobe_isa::thumb::{Access, Address, Code, Flow, Transfers};
 use strobe_symbols::Firmware;
 
 use super::resolve::Resolver;
@@ -19,26 +21,14 @@ pub(super) fn sweep(
 ) -> Swept {
     let has_marks = firmware.has_mapping_symbols();
     let mut sweep = Sweep { firmware, resolver, low: [None; 16], pools, out: Swept::default() };
-    let half = |at: usize| Some(u16::from_le_bytes([*run.bytes.get(at)?, *run.bytes.get(at + 1)?]));
-    let mut at = 0;
-    while let Some(first) = half(at) {
-        let site = run.start.wrapping_add(at as u32);
+    let mut site = run.start;
+    while let Some(code) = Code::read(site, |at| run.half(at)) {
         if !has_marks && sweep.pools.contains(&(site & !3)) {
-            at += 2;
+            site = site.wrapping_add(2);
             continue;
         }
-        let n = u32::from(first);
-        match first >> 11 {
-            0b11101..=0b11111 => {
-                let Some(second) = half(at + 2) else { break };
-                sweep.wide(site, n, u32::from(second));
-                at += 4;
-            }
-            _ => {
-                sweep.narrow(site, n);
-                at += 2;
-            }
-        }
+        sweep.step(site, code);
+        site = site.wrapping_add(code.size);
     }
     sweep.out
 }
@@ -57,135 +47,68 @@ impl Sweep<'_> {
         self.out.sightings.push(Sighting { site, to, how });
     }
 
-    /// A jump or call that an instruction names.
-    fn goes(&mut self, site: u32, offset: i32, how: How) {
-        let target = site.wrapping_add(4).wrapping_add_signed(offset) & !1;
-        self.sees(site, To::Address(target), how);
-    }
-
-    fn narrow(&mut self, site: u32, n: u32) {
-        // No-operations align what follows: they change nothing.
-        if matches!(n, 0xbf00 | 0x46c0 | 0) {
-            return;
-        }
-        self.out.goes_on = true;
-        match n >> 11 {
-            0b01001 => self.literal(site, (n & 0xff) as i32 * 4),
-            0b10100 => {
-                let address = (site.wrapping_add(4) & !3).wrapping_add((n & 0xff) * 4);
-                self.sees(site, To::Address(address), How::Takes);
+    fn step(&mut self, site: u32, code: Code) {
+        match code.insn {
+            // No-operations align what follows: they change nothing.
+            Insn::Nop | Insn::MovHi { d: 8, m: 8 } | Insn::LslImm { d: 0, m: 0, imm: 0 } => return,
+            Insn::MovConst { value, .. } if code.is_adr() => {
+                self.sees(site, To::Address(value), How::Takes);
             }
-            0b11100 => {
-                self.out.goes_on = false;
-                self.goes(site, sign(n << 1, 12), How::Jumps);
-            }
-            0b11010 | 0b11011 => match n >> 8 & 15 {
-                14 => self.out.goes_on = false,
-                15 => {}
-                _ => self.goes(site, sign(n << 1, 9), How::Jumps),
-            },
-            // BX, POP with PC, MOV and ADD to PC, BKPT.
-            _ if n & 0xff80 == 0x4700
-                || n & 0xff00 == 0xbd00
-                || n & 0xfd87 == 0x4487
-                || n & 0xff00 == 0xbe00 =>
-            {
-                self.out.goes_on = false;
-            }
-            _ => {}
-        }
-    }
-
-    fn wide(&mut self, site: u32, first: u32, second: u32) {
-        self.out.goes_on = true;
-        let register = (second >> 8 & 15) as usize;
-        let offset = (second & 0xfff) as i32;
-        let up = first >> 7 & 1 == 1;
-        match (first, second) {
-            _ if first & 0xf800 == 0xf000 && second & 0x8000 != 0 => {
-                self.branch(site, first, second);
-            }
-            // MOVW and MOVT.
-            _ if first & 0xfbf0 == 0xf240 && second & 0x8000 == 0 => {
-                self.low[register] = Some(immediate(first, second));
-            }
-            _ if first & 0xfbf0 == 0xf2c0 && second & 0x8000 == 0 => {
-                if let Some(low) = self.low[register].take() {
-                    let word = immediate(first, second) << 16 | low;
+            Insn::MovConst { d, value } => self.low[usize::from(d)] = Some(value),
+            Insn::Movt { d, imm } => {
+                if let Some(low) = self.low[usize::from(d)].take() {
+                    let word = u32::from(imm) << 16 | low & 0xffff;
                     // Relocations of the two are at each of them.
                     let is_known = self.resolver.is_address(site) == Some(true);
                     let to = if is_known { To::Address(word) } else { To::Word(word) };
                     self.sees(site, to, How::Takes);
                 }
             }
-            // LDR and VLDR from a literal.
-            _ if first & 0xff7f == 0xf85f => {
-                self.literal(site, if up { offset } else { -offset });
-                // A load of the program counter jumps.
-                self.out.goes_on = second >> 12 != 15;
+            insn => {
+                if let Some(Access {
+                    address: Address::Literal(pool),
+                    width: Width::Word,
+                    transfers,
+                    ..
+                }) = insn.access()
+                {
+                    self.literal(site, pool, transfers);
+                }
             }
-            // ADR, behind and before.
-            _ if matches!(first & 0xfbff, 0xf20f | 0xf2af) && second & 0x8000 == 0 => {
-                let value = (first >> 10 & 1) << 11 | (second >> 12 & 7) << 8 | second & 0xff;
-                let base = site.wrapping_add(4) & !3;
-                let address = match first & 0x00a0 {
-                    0 => base.wrapping_add(value),
-                    _ => base.wrapping_sub(value),
-                };
-                self.sees(site, To::Address(address), How::Takes);
-            }
-            // POP.W and LDM with PC, LDR of PC, TBB and TBH.
-            _ if first & 0xffd0 == 0xe890 && second & 0x8000 != 0
-                || first & 0xfff0 == 0xe8d0 && second & 0xffe0 == 0xf000
-                || first & 0xff70 == 0xf850 && second >> 12 == 15 =>
-            {
-                self.out.goes_on = false;
-            }
-            _ => {}
         }
+        self.out.goes_on = match code.insn.flow() {
+            Flow::Next => !matches!(code.insn, Insn::Bkpt { .. }),
+            Flow::Branch(target) => {
+                self.sees(site, To::Address(target), How::Jumps);
+                true
+            }
+            Flow::Jump(target) => {
+                self.sees(site, To::Address(target), How::Jumps);
+                false
+            }
+            // A call at a function's end does not come back.
+            Flow::Call(target) => {
+                self.sees(site, To::Address(target), How::Calls);
+                false
+            }
+            Flow::CallRegister(_) => true,
+            Flow::JumpRegister(_) | Flow::JumpSum { .. } | Flow::Table { .. } | Flow::Load => false,
+            Flow::Stop => !code.is_udf(),
+        };
     }
 
-    /// B, B with a condition, and BL of four bytes (A7.7.12, A7.7.18).
-    fn branch(&mut self, site: u32, first: u32, second: u32) {
-        let (s, j1, j2) = (first >> 10 & 1, second >> 13 & 1, second >> 11 & 1);
-        let low = (second & 0x7ff) << 1;
-        let (i1, i2) = (!(j1 ^ s) & 1, !(j2 ^ s) & 1);
-        let far = s << 24 | i1 << 23 | i2 << 22 | (first & 0x3ff) << 12 | low;
-        match (second >> 14 & 1, second >> 12 & 1) {
-            (1, 1) => {
-                // A call at a function's end does not come back.
-                self.out.goes_on = false;
-                self.goes(site, sign(far, 25), How::Calls);
+    fn literal(&mut self, site: u32, pool: u32, transfers: Transfers) {
+        for place in 0..transfers.count() {
+            let pool = pool.wrapping_add(4 * place);
+            let Some(word) = self.firmware.word_at(pool) else { return };
+            self.pools.insert(pool);
+            match self.resolver.is_address(pool) {
+                // Numbers of the floating-point unit are no addresses.
+                _ if matches!(transfers, Transfers::Float { .. }) => {}
+                Some(true) => self.sees(site, To::Address(word), How::Takes),
+                Some(false) => {}
+                None => self.sees(site, To::Word(word), How::Takes),
             }
-            (0, 1) => {
-                self.out.goes_on = false;
-                self.goes(site, sign(far, 25), How::Jumps);
-            }
-            (0, 0) if first >> 7 & 7 != 7 => {
-                let near = s << 20 | j2 << 19 | j1 << 18 | (first & 0x3f) << 12 | low;
-                self.goes(site, sign(near, 21), How::Jumps);
-            }
-            _ => {}
         }
     }
-
-    fn literal(&mut self, site: u32, offset: i32) {
-        let pool = (site.wrapping_add(4) & !3).wrapping_add_signed(offset);
-        let Some(word) = self.firmware.word_at(pool) else { return };
-        self.pools.insert(pool);
-        match self.resolver.is_address(pool) {
-            Some(true) => self.sees(site, To::Address(word), How::Takes),
-            Some(false) => {}
-            None => self.sees(site, To::Word(word), How::Takes),
-        }
-    }
-}
-
-fn immediate(first: u32, second: u32) -> u32 {
-    (first & 15) << 12 | (first >> 10 & 1) << 11 | (second >> 12 & 7) << 8 | second & 0xff
-}
-
-/// The number in the lowest `bits`, with its sign.
-fn sign(value: u32, bits: u32) -> i32 {
-    (value << (32 - bits)) as i32 >> (32 - bits)
 }

@@ -14,6 +14,14 @@ pub(super) struct Run<'a> {
     pub(super) bytes: &'a [u8],
 }
 
+impl Run<'_> {
+    /// The halfword at an address, if it is of the run.
+    pub(super) fn half(&self, address: u32) -> Option<u16> {
+        let at = address.wrapping_sub(self.start) as usize;
+        Some(u16::from_le_bytes([*self.bytes.get(at)?, *self.bytes.get(at + 1)?]))
+    }
+}
+
 /// What a run of instructions shows.
 #[derive(Default)]
 pub(super) struct Swept {

@@ -1,6 +1,8 @@
 //! Steps of a walk that need no tables: through what is left of a function, by what its own
 //! instructions have pushed, and off a stack that it has switched to.
 
+use strobe_isa::thumb::Flow;
+
 use super::{LR, SP, StackFrame, StackFrameKind, Walk};
 use crate::frame_rules::FrameRow;
 use crate::{epilogue, prologue};
@@ -25,8 +27,10 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
         let function = self.firmware.function_at(frame.lookup_address())?;
         let start = self.firmware.function(function).start;
         // The switch may be in a function of its own, which then jumps to the thread's.
-        let called = prologue::called(self.firmware, frame.pc);
-        let called = called.and_then(|at| self.firmware.function_at(at));
+        let called = match prologue::call_before(self.firmware, frame.pc) {
+            Some(Flow::Call(to)) => self.firmware.function_at(to),
+            _ => None,
+        };
         let called = called.map(|id| self.firmware.function(id));
         let has_switched = frame.kind == StackFrameKind::Caller
             && (prologue::switches_stack(self.firmware, start, frame.pc)

@@ -1,8 +1,7 @@
 //! Whether code that was built for one core runs on an older one: builds may name the newest core
 //! of a line of chips for all of them.
 
-use strobe_sim::cortexm::Architecture;
-use strobe_sim::cortexm::decode::decode;
+use strobe_isa::thumb::{Architecture, decode};
 use strobe_symbols::Firmware;
 
 /// The address of the first instruction that a core with this architecture lacks, although others

@@ -6,9 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use strobe_sim::cortexm::Architecture;
-use strobe_sim::cortexm::decode::decode;
-use strobe_sim::cortexm::insn::Insn;
+use strobe_isa::thumb::insn::Insn;
+use strobe_isa::thumb::{Architecture, decode};
 use strobe_symbols::Firmware;
 
 /// Words of a vector table that are looked at: the first stack, reset, and the system's exceptions.

@@ -1,8 +1,9 @@
 //! What an AVR's program begins with, at address 0 or in its boot section: a table of jumps, one
 //! for each vector of the part, and start-up code that sets the stack pointer to the end of its
 //! RAM. Where a file names no part, as Intel HEX does not, these two are all that it shows of it.
-//! Encodings: the AVR instruction set manual (DS40002198).
 
+use strobe_isa::avr::Flow;
+use strobe_isa::avr::insn::{Insn, Special};
 use strobe_symbols::Firmware;
 
 use super::DATA;
@@ -13,8 +14,6 @@ const LEAST_VECTORS: u16 = 8;
 const MOST_VECTORS: u16 = 240;
 /// Instructions of start-up code until the stack pointer is set, at most.
 const MOST_BEFORE_STACK: usize = 24;
-/// SPL and SPH as OUT addresses them.
-const STACK_POINTER: [u16; 2] = [0x3d, 0x3e];
 
 /// The vectors that a program has, if its table is whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,61 +33,46 @@ fn start(firmware: &Firmware) -> Option<u32> {
 /// The table that the program begins with.
 pub(super) fn table(firmware: &Firmware) -> Option<Table> {
     let start = start(firmware)?;
-    let is_short = |at: u32| firmware.half_at(at).is_some_and(|word| word & 0xf000 == 0xc000);
-    let is_long = |at: u32| firmware.half_at(at).is_some_and(|word| word & 0xfe0e == 0x940c);
-    let count = |bytes: u32, is_jump: &dyn Fn(u32) -> bool| {
-        (0..MOST_VECTORS).take_while(|n| is_jump(start + u32::from(*n) * bytes)).count() as u16
+    let bytes = jump(firmware, start)?.1;
+    let is_jump = |n: &u16| {
+        let found = jump(firmware, start + u32::from(*n) * bytes);
+        found.is_some_and(|(_, size)| size == bytes)
     };
-    let (bytes, vectors) = match is_short(start) {
-        true => (2, count(2, &is_short)),
-        false => (4, count(4, &is_long)),
-    };
+    let vectors = (0..MOST_VECTORS).take_while(is_jump).count() as u16;
     (vectors >= LEAST_VECTORS).then_some(Table { vectors, bytes })
 }
 
 /// Where start-up code puts the stack, in the data space.
 pub(super) fn stack(firmware: &Firmware) -> Option<u32> {
-    let mut at = jump(firmware, start(firmware)?)?;
-    let mut registers = [None; 16];
+    let (mut at, _) = jump(firmware, start(firmware)?)?;
+    let mut registers = [None; 32];
     let mut pointer = [None; 2];
     for _ in 0..MOST_BEFORE_STACK {
-        let Some(code) = firmware.half_at(at) else { break };
-        let from = code >> 4 & 31;
-        match code >> 11 {
-            // LDI
-            0b11100 | 0b11101 => {
-                registers[usize::from(code >> 4 & 15)] = Some(code >> 4 & 0xf0 | code & 15);
-            }
-            // OUT
-            0b10111 => {
-                let to = STACK_POINTER.iter().position(|io| *io == code >> 5 & 0x30 | code & 15);
-                if let Some(half) = to {
-                    pointer[half] = from.checked_sub(16).and_then(|n| registers[usize::from(n)]);
-                }
-            }
-            // What reaches no other place and takes one word: CLR and its like, IN.
-            0b00000..=0b00111 | 0b10110 => {}
-            _ => break,
+        let Some((insn, size)) = firmware.avr_at(at) else { break };
+        if insn.flow() != Flow::Next {
+            break;
+        }
+        match insn {
+            Insn::Set { to: Special::Spl, r } => pointer[0] = registers[usize::from(r)],
+            Insn::Set { to: Special::Sph, r } => pointer[1] = registers[usize::from(r)],
+            Insn::Ldi { d, k } => registers[usize::from(d)] = Some(k),
+            other => other.writes().iter().for_each(|d| registers[usize::from(d)] = None),
         }
         if let [Some(low), Some(high)] = pointer {
-            return Some(DATA | u32::from(high << 8 | low));
+            return Some(DATA | u32::from(u16::from_le_bytes([low, high])));
         }
-        at = at.wrapping_add(2);
+        at = at.wrapping_add(size);
     }
     // The smallest parts have no upper half.
     pointer[0].map(|low| DATA | u32::from(low))
 }
 
-/// Where the jump at an address goes.
-fn jump(firmware: &Firmware, at: u32) -> Option<u32> {
-    let code = firmware.half_at(at)?;
-    if code & 0xf000 == 0xc000 {
-        let words = (i32::from(code << 4) << 16) >> 20;
-        return Some(at.wrapping_add_signed(2 * words + 2));
+/// Where the jump at an address goes, and its bytes.
+fn jump(firmware: &Firmware, at: u32) -> Option<(u32, u32)> {
+    match firmware.avr_at(at)? {
+        (Insn::Jmp { target }, size) => Some((target, size)),
+        _ => None,
     }
-    let high = u32::from(code >> 3 & 0x3e | code & 1);
-    let low = u32::from(firmware.half_at(at.wrapping_add(2))?);
-    (code & 0xfe0e == 0x940c).then_some((high << 16 | low) << 1)
 }
 
 #[cfg(test)]
