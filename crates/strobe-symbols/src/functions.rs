@@ -139,9 +139,14 @@ impl Functions {
 fn name_by_type(list: &mut [Function], dwarf: &[DwarfFunction<'_>]) {
     let typed: HashMap<u64, &str> =
         dwarf.iter().filter_map(|f| Some((f.start, f.typed_name?))).collect();
-    let mut count: HashMap<String, usize> = HashMap::new();
-    list.iter().for_each(|function| *count.entry(function.name.clone()).or_default() += 1);
-    for function in list.iter_mut().filter(|function| count[&function.name] > 1) {
+    if typed.is_empty() {
+        return;
+    }
+    let mut count: HashMap<&str, usize> = HashMap::new();
+    list.iter().for_each(|function| *count.entry(&function.name).or_default() += 1);
+    let is_shared = |function: &Function| count[function.name.as_str()] > 1;
+    let is_shared: Vec<bool> = list.iter().map(is_shared).collect();
+    for (function, _) in list.iter_mut().zip(is_shared).filter(|(_, is_shared)| *is_shared) {
         if let Some(name) = typed.get(&u64::from(function.start)) {
             (*name).clone_into(&mut function.name);
         }
@@ -279,18 +284,26 @@ fn function(
         )
     })?;
     let linkage_name = chosen.1.name.clone();
-    let mut seen = HashSet::from([linkage_name.as_str()]);
-    let aliases = group.iter().map(|symbol| symbol.name.as_str()).filter(|&name| seen.insert(name));
-    let aliases = aliases.map(str::to_owned).collect();
     Some(Function {
         name: demangle(&linkage_name),
+        aliases: aliases(group, &linkage_name),
         linkage_name,
-        aliases,
         start,
         size: u32::try_from(end.checked_sub(u64::from(start)).filter(|&size| size > 0)?).ok()?,
         source,
         symbol_file: chosen.1.file.and_then(|file| files.get(file as usize)).cloned(),
     })
+}
+
+/// The names at an address other than the chosen one.
+fn aliases(group: &[&Symbol], chosen: &str) -> Vec<String> {
+    // Most functions have one name only.
+    if group.len() < 2 {
+        return Vec::new();
+    }
+    let mut seen = HashSet::from([chosen]);
+    let names = group.iter().map(|symbol| symbol.name.as_str()).filter(|&name| seen.insert(name));
+    names.map(str::to_owned).collect()
 }
 
 /// Variables and constants, sorted by address.

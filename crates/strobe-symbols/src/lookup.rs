@@ -101,7 +101,13 @@ pub(crate) struct AllNames(Vec<u8>);
 
 impl AllNames {
     pub(crate) fn new(functions: &[Function], others: &[Symbol]) -> Self {
-        let mut text = Vec::new();
+        let of_functions = functions.iter().map(|function| {
+            let linked = function.linkage_names().filter(|name| *name != function.name);
+            function.name.len() + 1 + linked.map(|name| name.len() + 1).sum::<usize>()
+        });
+        let of_others = others.iter().map(|symbol| symbol.name.len() + 1);
+        let size = of_functions.sum::<usize>() + of_others.sum::<usize>();
+        let mut text = Vec::with_capacity(size);
         let mut push = |name: &str| {
             text.extend_from_slice(name.as_bytes());
             text.push(0);

@@ -1,8 +1,7 @@
 //! Names of rows, no two of them alike: namesakes get their file, else their address, else a
 //! number.
 
-use std::collections::{HashMap, HashSet};
-
+use foldhash::{HashMap, HashSet};
 use strobe_model::measurement::Profile;
 
 use super::{Row, Spot};
@@ -50,7 +49,11 @@ pub(super) fn set_apart(profile: &Profile, rows: &mut [Row]) {
         file.or_else(|| address.map(|address| address.to_string()))
     };
     for detail in [file_or_address, address] {
-        for at in namesakes(rows) {
+        let namesakes = namesakes(rows);
+        if namesakes.is_empty() {
+            return;
+        }
+        for at in namesakes {
             let (Spot::Function(Some(f)) | Spot::NoLine(Some(f)) | Spot::NoAddress(Some(f))) =
                 rows[at].spot
             else {
@@ -61,7 +64,7 @@ pub(super) fn set_apart(profile: &Profile, rows: &mut [Row]) {
             }
         }
     }
-    let mut seen: HashSet<String> = HashSet::new();
+    let mut seen: HashSet<String> = HashSet::default();
     for row in rows {
         let mut name = row.name.clone();
         let mut number = 1u64;
@@ -75,7 +78,7 @@ pub(super) fn set_apart(profile: &Profile, rows: &mut [Row]) {
 
 /// Rows whose name another one has, too.
 fn namesakes(rows: &[Row]) -> Vec<usize> {
-    let mut times: HashMap<&str, u32> = HashMap::new();
+    let mut times: HashMap<&str, u32> = HashMap::default();
     rows.iter().for_each(|row| *times.entry(&row.name).or_default() += 1);
     (0..rows.len()).filter(|at| times[rows[*at].name.as_str()] > 1).collect()
 }

@@ -1,7 +1,5 @@
 //! The flat views: the values of a profile by function, source line, address, file or label.
 
-use std::collections::BTreeMap;
-
 use foldhash::HashMap;
 use strobe_model::measurement::{Address, Kind, Profile, Samples};
 
@@ -89,28 +87,34 @@ impl Flat {
 pub fn rows(profile: &Profile, measure: &str, by: &By) -> Option<Flat> {
     let (samples, at_chain) = base(profile, measure, by)?;
     let columns = Columns::of(profile, measure, samples)?;
-    let mut sums: BTreeMap<Spot, Sums> = BTreeMap::new();
-    for i in 0..samples.len() {
-        let location = if at_chain { innermost(profile, samples.at[i]) } else { samples.at[i] };
-        let spot = spot(profile, location, samples.label(i), by);
-        columns.add(i, sums.entry(spot).or_insert_with(|| columns.zero()));
-    }
-    let known: Vec<bool> = columns.others.iter().map(Option::is_some).collect();
-    let row = |(spot, sums)| Row {
+    let row = |spot| Row {
         spot,
         name: names::name(profile, &spot),
-        sums,
+        sums: columns.zero(),
         inclusive: None,
         inclusive_modelled: false,
     };
-    let mut rows: Vec<Row> = sums.into_iter().map(row).collect();
+    let mut rows: Vec<Row> = Vec::new();
+    let mut row_of: HashMap<Spot, usize> = HashMap::default();
+    for i in 0..samples.len() {
+        let location = if at_chain { innermost(profile, samples.at[i]) } else { samples.at[i] };
+        let spot = spot(profile, location, samples.label(i), by);
+        let at = *row_of.entry(spot).or_insert_with(|| {
+            rows.push(row(spot));
+            rows.len() - 1
+        });
+        columns.add(i, &mut rows[at].sums);
+    }
+    let known: Vec<bool> = columns.others.iter().map(Option::is_some).collect();
     match by {
-        By::Function => called(profile, measure, &mut rows, &known),
-        By::Label(_) if !at_chain => labelled(profile, by, &mut rows, &known),
+        By::Function => called(profile, measure, &mut rows, &row_of, &known),
+        By::Label(_) if !at_chain => labelled(profile, by, &mut rows, &row_of, &known),
         By::Label(_) | By::Line | By::Address | By::File => {}
     }
     let key = |row: &Row| (row.sums.busy().value, row.sums.all.value);
-    rows.sort_by(|a, b| key(b).cmp(&key(a)).then_with(|| a.name.cmp(&b.name)));
+    let order = |a: &Row, b: &Row| (key(b), &a.name, a.spot).cmp(&(key(a), &b.name, b.spot));
+    drop(row_of);
+    rows.sort_unstable_by(order);
     names::set_apart(profile, &mut rows);
     let total = total(profile, measure, by)?;
     let kind = profile.measure(measure).map(|measure| &measure.kind);
@@ -198,9 +202,14 @@ fn label_spot(profile: &Profile, label: Option<u32>, keys: &[String]) -> Spot {
 
 /// Inclusive values and what only call chains know, by function. Recursion counts once: only the
 /// outermost node of a function in a chain adds its subtree.
-fn called(profile: &Profile, measure: &str, rows: &mut [Row], known: &[bool]) {
+fn called(
+    profile: &Profile,
+    measure: &str,
+    rows: &mut [Row],
+    at: &HashMap<Spot, usize>,
+    known: &[bool],
+) {
     let Some(tree) = tree(profile, measure) else { return };
-    let at: HashMap<Spot, usize> = rows.iter().enumerate().map(|(i, r)| (r.spot, i)).collect();
     tree.walk(|node, is_outermost| {
         let node = &tree.nodes[node];
         let Place::Function(function) = node.place else { return };
@@ -217,9 +226,14 @@ fn called(profile: &Profile, measure: &str, rows: &mut [Row], known: &[bool]) {
 }
 
 /// What only call chains know, by label.
-fn labelled(profile: &Profile, by: &By, rows: &mut [Row], known: &[bool]) {
+fn labelled(
+    profile: &Profile,
+    by: &By,
+    rows: &mut [Row],
+    at: &HashMap<Spot, usize>,
+    known: &[bool],
+) {
     let chains = &profile.chains;
-    let at: HashMap<Spot, usize> = rows.iter().enumerate().map(|(i, r)| (r.spot, i)).collect();
     for (m, measure) in profile.measures.iter().enumerate().filter(|(m, _)| !known[*m]) {
         let Some(values) = chains.of(&measure.id) else { continue };
         for i in 0..values.values.len() {

@@ -4,9 +4,9 @@
 //! begins there, Thumb bit and all, or if a variable, a constant or bytes without a symbol are
 //! there. Small numbers are addresses, too, in images that begin at 0: those are guesses.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use foldhash::{HashMap, HashSet};
 use strobe_symbols::{Firmware, Machine, Owned, Owner, SectionRange, Segment};
 
 use super::{Edge, How, Id, Node, References, Sighting, To, What};
@@ -174,7 +174,7 @@ impl<'a> Resolver<'a> {
     /// Symbols, and what lies between them and is referred to or refers to something.
     fn nodes(&self, found: impl Iterator<Item = (u32, u32)>) -> References {
         let mut graph = References::default();
-        let mut known: HashMap<Owner, Id> = HashMap::new();
+        let mut known: HashMap<Owner, Id> = HashMap::default();
         for owned in &self.layout {
             let node = *known.entry(owned.owner).or_insert_with(|| {
                 let what = What::from(owned.owner);

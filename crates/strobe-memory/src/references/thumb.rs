@@ -1,7 +1,6 @@
 //! References of Thumb instructions: direct calls and jumps, literals, MOVW with MOVT, ADR.
 
-use std::collections::HashSet;
-
+use foldhash::HashSet;
 use strobe_isa::thumb::insn::Insn;
 use strobe_isa::thumb::op::Width;
 use strobe_isa::thumb::{Access, Address, Code, Flow, Transfers};

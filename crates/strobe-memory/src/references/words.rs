@@ -1,8 +1,8 @@
 //! What is looked at: code by symbol, and every word of data.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
+use foldhash::HashSet;
 use strobe_symbols::{Firmware, Owner};
 
 use super::resolve::Resolver;
@@ -34,7 +34,7 @@ pub(super) struct Swept {
 pub(super) fn code(firmware: &Firmware, resolver: &Resolver<'_>) -> Vec<Sighting> {
     let mut found = Vec::new();
     // Words that code loads, where nothing else marks them as data.
-    let mut pools = HashSet::new();
+    let mut pools = HashSet::default();
     let mut goes_on_at = None;
     for Stretch { range, is_code } in stretches(firmware, resolver) {
         if !is_code && goes_on_at != Some(range.start) {

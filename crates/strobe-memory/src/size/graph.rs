@@ -1,7 +1,5 @@
 //! Who needs what: the graph of references with the bytes and the layers of its nodes.
 
-use std::collections::HashMap;
-
 use strobe_symbols::{Firmware, Frame, Frames, FunctionId, Machine, Segment, short_path};
 
 use super::items::{Bytes, Holder, Item, taken};
@@ -58,17 +56,7 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        let known: HashMap<&Holder, &str> =
-            items.iter().map(|item| (&item.holder, item.layer.as_str())).collect();
-        let is_library = references.nodes.iter().map(|node| {
-            let layer = match node.what {
-                What::Function(FunctionId(id)) => known.get(&Holder::Function(id)),
-                What::Data(index) => known.get(&Holder::Data(index)),
-                What::Unnamed => None,
-            };
-            layer.is_some_and(|layer| LIBRARIES.contains(layer))
-        });
-        let is_library = is_library.collect();
+        let is_library = libraries(firmware, &references, items);
         let is_reached = references.reached();
         Graph { firmware, references, own, is_reached, is_library, layers }
     }
@@ -166,6 +154,26 @@ impl<'a> Graph<'a> {
         nodes.into_iter().for_each(|node| sum += self.own[node]);
         sum
     }
+}
+
+/// Which nodes are of libraries.
+fn libraries(firmware: &Firmware, references: &References, items: &[Item]) -> Vec<bool> {
+    let mut functions = vec![false; firmware.functions().len()];
+    let mut data = vec![false; firmware.data_symbols().len()];
+    for item in items {
+        let is_library = LIBRARIES.contains(&item.layer);
+        match item.holder {
+            Holder::Function(id) => functions[id as usize] = is_library,
+            Holder::Data(index) => data[index as usize] = is_library,
+            _ => {}
+        }
+    }
+    let of = |node: &Node| match node.what {
+        What::Function(FunctionId(id)) => functions[id as usize],
+        What::Data(index) => data[index as usize],
+        What::Unnamed => false,
+    };
+    references.nodes.iter().map(of).collect()
 }
 
 /// The beginnings of all that the vector table consists of: Rust's has variables of its own for the

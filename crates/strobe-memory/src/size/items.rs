@@ -1,9 +1,11 @@
 //! Gives every byte of every segment to one holder: a symbol, an object of the linker's map,
 //! padding, or the rest of a section.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use foldhash::HashMap;
 use strobe_symbols::{Firmware, Owned, Owner, SectionRange, Segment, short_path};
 
 use super::layers::Origin;
@@ -34,19 +36,17 @@ pub(super) enum Holder {
 
 /// What a holder has in one section, with where it takes space.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct Item<'a> {
     pub(super) holder: Holder,
     /// By its index; none outside of sections.
     pub(super) section: Option<usize>,
     /// The first address at run time.
     pub(super) address: u64,
-    pub(super) name: String,
-    /// The name in the symbol table.
-    pub(super) linkage_name: Option<String>,
-    pub(super) file: Option<String>,
+    pub(super) name: Cow<'a, str>,
+    pub(super) file: Option<Cow<'a, str>>,
     /// Archive and member, or object, of the linker's map.
     pub(super) object: Option<String>,
-    pub(super) layer: String,
+    pub(super) layer: &'a str,
     /// Whether a symbol, an object or the section's own name accounts for the bytes.
     pub(super) is_attributed: bool,
     pub(super) bytes: Bytes,
@@ -81,12 +81,16 @@ impl std::ops::AddAssign for Bytes {
 }
 
 /// All items, sorted by address.
-pub(super) fn items(firmware: &Firmware, regions: &Regions, settings: &Settings) -> Vec<Item> {
+pub(super) fn items<'a>(
+    firmware: &'a Firmware,
+    regions: &Regions,
+    settings: &'a Settings,
+) -> Vec<Item<'a>> {
     let layout = firmware.layout();
     let files = firmware.variable_files();
     let map = settings.map.as_ref().map(|map| map.loaded(firmware.sections()));
     let cut = Cut { firmware, regions, map: map.as_ref(), layout: &layout };
-    let mut found: BTreeMap<(Option<usize>, Holder), (u64, Bytes)> = BTreeMap::new();
+    let mut found: HashMap<(Option<usize>, Holder), (u64, Bytes)> = HashMap::default();
     for segment in firmware.segments() {
         cut.segment(segment, &mut |run: Run| {
             let begin = (run.address, Bytes::default());
@@ -96,12 +100,14 @@ pub(super) fn items(firmware: &Firmware, regions: &Regions, settings: &Settings)
         });
     }
     let name = Naming { firmware, files, layers: &settings.layers, map: map.as_ref() };
-    let named = found
+    let found = found.into_iter();
+    let mut found: Vec<_> =
+        found.map(|((section, holder), (at, bytes))| (at, holder, section, bytes)).collect();
+    found.sort_unstable_by(|a, b| (a.0, &a.1, a.2).cmp(&(b.0, &b.1, b.2)));
+    found
         .into_iter()
-        .map(|((section, holder), (address, bytes))| name.item(section, holder, address, bytes));
-    let mut items: Vec<Item> = named.collect();
-    items.sort_by(|a, b| (a.address, &a.holder).cmp(&(b.address, &b.holder)));
-    items
+        .map(|(address, holder, section, bytes)| name.item(section, holder, address, bytes))
+        .collect()
 }
 
 /// Bytes that are alike.
@@ -237,15 +243,18 @@ fn end(section: &SectionRange) -> u64 {
     u64::from(section.start) + u64::from(section.size)
 }
 
-struct Naming<'a> {
+/// The name that is shown, the one in the symbol table, and the file.
+type Names<'a> = (Cow<'a, str>, Option<&'a str>, Option<Cow<'a, str>>);
+
+struct Naming<'a, 'm> {
     firmware: &'a Firmware,
     files: BTreeMap<u32, String>,
     layers: &'a Layers,
-    map: Option<&'a LinkerMap>,
+    map: Option<&'m LinkerMap>,
 }
 
-impl Naming<'_> {
-    fn item(&self, section: Option<usize>, holder: Holder, address: u64, bytes: Bytes) -> Item {
+impl<'a> Naming<'a, '_> {
+    fn item(&self, section: Option<usize>, holder: Holder, address: u64, bytes: Bytes) -> Item<'a> {
         let section_name = section.map(|at| self.firmware.sections()[at].name.as_str());
         let shown = section_name.unwrap_or("no section");
         let entry = self.map.and_then(|map| map.at(address));
@@ -254,20 +263,20 @@ impl Naming<'_> {
             Holder::Data(index) => self.data(*index),
             Holder::Object(object) => {
                 let object = object.rsplit(['/', '\\']).next().unwrap_or(object);
-                (format!("({shown} of {object}, no symbol)"), None, None)
+                (format!("({shown} of {object}, no symbol)").into(), None, None)
             }
             Holder::Padding if section.is_none() => {
-                ("(padding between sections)".to_owned(), None, None)
+                ("(padding between sections)".into(), None, None)
             }
-            Holder::Padding => (format!("(padding in {shown})"), None, None),
-            Holder::Rest => (format!("({shown}, no symbol)"), None, None),
-            Holder::NoSection => ("(in no section)".to_owned(), None, None),
+            Holder::Padding => (format!("(padding in {shown})").into(), None, None),
+            Holder::Rest => (format!("({shown}, no symbol)").into(), None, None),
+            Holder::NoSection => ("(in no section)".into(), None, None),
         };
         let archive = entry.and_then(|entry| entry.archive());
         let origin = Origin {
             path: file.as_deref(),
             archive: archive.map(|(archive, _)| archive),
-            symbols: [linkage_name.as_deref(), linkage_name.as_ref().map(|_| name.as_str())],
+            symbols: [linkage_name, linkage_name.map(|_| name.as_ref())],
             section: section_name,
         };
         let layer = match holder {
@@ -278,7 +287,7 @@ impl Naming<'_> {
         };
         Item {
             is_attributed: !matches!(layer, "padding" | "unattributed"),
-            layer: layer.to_owned(),
+            layer,
             object: match holder {
                 Holder::Padding => None,
                 _ => entry.and_then(|entry| entry.object.clone()),
@@ -287,26 +296,25 @@ impl Naming<'_> {
             section,
             address,
             name,
-            linkage_name,
             file,
             bytes,
         }
     }
 
-    fn function(&self, id: u32) -> (String, Option<String>, Option<String>) {
+    fn function(&self, id: u32) -> Names<'a> {
         let function = &self.firmware.functions()[id as usize];
         let range = u64::from(function.start)..function.end();
         let mut pieces = self.firmware.code_pieces(range);
         let file = pieces.find_map(|(_, frames)| frames.outermost()?.file.map(short_path));
-        let file = file.or_else(|| function.symbol_file.clone());
-        (function.name.clone(), Some(function.linkage_name.clone()), file)
+        let file = file.map(Cow::from).or(function.symbol_file.as_deref().map(Cow::from));
+        (function.name.as_str().into(), Some(&function.linkage_name), file)
     }
 
-    fn data(&self, index: u32) -> (String, Option<String>, Option<String>) {
+    fn data(&self, index: u32) -> Names<'a> {
         let symbol = &self.firmware.data_symbols()[index as usize];
         let file = self.files.get(&symbol.address).cloned();
-        let file = file.or_else(|| symbol.symbol_file.clone());
-        (symbol.name.clone(), Some(symbol.linkage_name.clone()), file)
+        let file = file.map(Cow::from).or(symbol.symbol_file.as_deref().map(Cow::from));
+        (symbol.name.as_str().into(), Some(&symbol.linkage_name), file)
     }
 }
 

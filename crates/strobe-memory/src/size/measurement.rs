@@ -1,7 +1,10 @@
 //! What fills the memories as a measurement: totals, balances, tables by section, file, layer and
 //! archive, and the profile by symbol.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+use foldhash::HashMap;
 use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{
@@ -21,7 +24,7 @@ pub(super) struct Image<'a> {
     name: &'a str,
     settings: &'a Settings,
     regions: &'a Regions,
-    items: Vec<Item>,
+    items: Vec<Item<'a>>,
     /// Who refers to whom, of an image with symbols.
     pub(super) graph: Option<Graph<'a>>,
 }
@@ -80,19 +83,21 @@ fn groups(
     items: &[Item],
     all: Bytes,
 ) {
-    group(measurement, "layers", "layer", items, all, |item| Some(item.layer.clone()));
+    group(measurement, "layers", "layer", items, all, |item| Some(item.layer.into()));
     group(measurement, "directories", "directory", items, all, |item| {
-        Some(directory(item.file.as_deref()?))
+        Some(directory(item.file.as_deref()?).into())
     });
-    group(measurement, "files", "file", items, all, |item| item.file.clone());
+    group(measurement, "files", "file", items, all, |item| Some(item.file.as_deref()?.into()));
     if is_rust(firmware) {
-        group(measurement, "crates", "crate", items, all, rust_crate);
+        group(measurement, "crates", "crate", items, all, |item| rust_crate(item).map(Cow::from));
     }
     if settings.map.is_some() {
-        group(measurement, "archives", "archive or object", items, all, archive);
+        group(measurement, "archives", "archive or object", items, all, |item| {
+            archive(item).map(Cow::from)
+        });
         group(measurement, "members", "archive member", items, all, |item| {
             let (archive, member) = item.object.as_deref()?.strip_suffix(')')?.split_once('(')?;
-            Some(format!("{}({member})", archive.rsplit(['/', '\\']).next()?))
+            Some(format!("{}({member})", archive.rsplit(['/', '\\']).next()?).into())
         });
     }
 }
@@ -308,15 +313,15 @@ fn by_section(measurement: &mut Measurement, firmware: &Firmware, items: &[Item]
 }
 
 /// A table of groups that adds up to everything; items that belong to none have a row.
-fn group(
+fn group<'a>(
     measurement: &mut Measurement,
     id: &str,
     title: &str,
-    items: &[Item],
+    items: &'a [Item<'a>],
     all: Bytes,
-    of: impl Fn(&Item) -> Option<String>,
+    of: impl Fn(&'a Item<'a>) -> Option<Cow<'a, str>>,
 ) {
-    let mut groups: BTreeMap<String, (Bytes, u64)> = BTreeMap::new();
+    let mut groups: HashMap<Cow<'a, str>, (Bytes, u64)> = HashMap::default();
     let mut none = (Bytes::default(), 0);
     for item in items {
         let sum = match of(item) {
@@ -329,7 +334,7 @@ fn group(
     if groups.is_empty() {
         return;
     }
-    let mut groups: Vec<(String, (Bytes, u64))> = groups.into_iter().collect();
+    let mut groups: Vec<(Cow<'a, str>, (Bytes, u64))> = groups.into_iter().collect();
     groups.sort_by(|(a, (x, _)), (b, (y, _))| (y.flash + y.ram, a).cmp(&(x.flash + x.ram, b)));
     let mut table = Table::new(vec![
         bytes("flash", "flash").of(all.flash),
@@ -338,7 +343,7 @@ fn group(
         Column::text("name", title),
     ]);
     for (name, (sum, count)) in &groups {
-        table.row([some(sum.flash), some(sum.ram), (*count).into(), name.as_str().into()]);
+        table.row([some(sum.flash), some(sum.ram), (*count).into(), name.as_ref().into()]);
     }
     if none.1 > 0 {
         table.row([some(none.0.flash), some(none.0.ram), none.1.into(), "(not known)".into()]);

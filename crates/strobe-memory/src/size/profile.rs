@@ -1,8 +1,9 @@
 //! The bytes as a profile: a location for each symbol, with inlined calls as frames; chains that
 //! are the directories, so that a flame graph shows the tree of sources.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 
+use foldhash::HashMap;
 use strobe_model::measurement::{Address, Kind, Label, Measure, Profile, Samples, Unit, Values};
 use strobe_symbols::{Firmware, Frame, short_path};
 
@@ -13,7 +14,7 @@ use super::measurement::{archive, is_rust, rust_crate};
 const MEASURES: [(&str, &str); 3] =
     [("flash", "bytes stored in flash"), ("ram", "bytes of RAM"), ("other", "bytes elsewhere")];
 
-pub(super) fn profile(firmware: &Firmware, items: &[Item]) -> Profile {
+pub(super) fn profile<'a>(firmware: &'a Firmware, items: &'a [Item<'a>]) -> Profile {
     let mut building = Building::new(firmware);
     for item in items {
         building.item(item);
@@ -26,13 +27,13 @@ struct Building<'a> {
     is_rust: bool,
     out: Profile,
     files: HashMap<String, u32>,
-    functions: HashMap<(String, Option<u32>, u64), u32>,
+    functions: HashMap<(&'a str, Option<u32>, u64), u32>,
     frames: HashMap<(u32, Option<u32>), u32>,
     stacks: HashMap<(Option<u32>, u32), u32>,
     /// Locations of directories and files, by name.
-    places: HashMap<String, u32>,
+    places: HashMap<&'a str, u32>,
     /// Labels by key and value.
-    labels: HashMap<(&'static str, String), u32>,
+    labels: HashMap<&'static str, HashMap<String, u32>>,
     leaves: Rows,
     chains: Rows,
 }
@@ -47,26 +48,26 @@ impl<'a> Building<'a> {
             firmware,
             is_rust: is_rust(firmware),
             out: Profile::default(),
-            files: HashMap::new(),
-            functions: HashMap::new(),
-            frames: HashMap::new(),
-            stacks: HashMap::new(),
-            places: HashMap::new(),
-            labels: HashMap::new(),
+            files: HashMap::default(),
+            functions: HashMap::default(),
+            frames: HashMap::default(),
+            stacks: HashMap::default(),
+            places: HashMap::default(),
+            labels: HashMap::default(),
             leaves: Rows::default(),
             chains: Rows::default(),
         }
     }
 
-    fn item(&mut self, item: &Item) {
+    fn item(&mut self, item: &'a Item<'a>) {
         let sections = self.firmware.sections();
         let label = item.section.map(|section| self.label("section", &sections[section].name));
         let file = item.file.as_deref().map(|file| self.file(file));
         let function = self.function(&item.name, file, item.address);
         let of = [
-            ("layer", Some(item.layer.clone())),
-            ("crate", self.is_rust.then(|| rust_crate(item)).flatten()),
-            ("archive", archive(item)),
+            ("layer", Some(Cow::from(item.layer))),
+            ("crate", self.is_rust.then(|| rust_crate(item)).flatten().map(Cow::from)),
+            ("archive", archive(item).map(Cow::from)),
         ];
         let labels = of.into_iter().filter_map(|(key, value)| Some(self.label(key, &value?)));
         self.out.functions.labels[function as usize] = labels.collect();
@@ -91,7 +92,7 @@ impl<'a> Building<'a> {
         let symbol = &self.firmware.functions()[id as usize];
         let range = u64::from(symbol.start)..symbol.end();
         let pieces: Vec<_> = self.firmware.code_pieces(range).collect();
-        let mut found: HashMap<u32, u64> = HashMap::new();
+        let mut found: HashMap<u32, u64> = HashMap::default();
         let mut order = Vec::new();
         for (range, frames) in &pieces {
             let Some((outermost, inner)) = frames.frames.split_last() else { continue };
@@ -128,24 +129,26 @@ impl<'a> Building<'a> {
         taken.collect()
     }
 
-    fn frame_function(&mut self, frame: &Frame<'_>) -> u32 {
+    fn frame_function(&mut self, frame: &Frame<'a>) -> u32 {
         let file = frame.file.map(|file| self.file(&short_path(file)));
         self.function(frame.name.unwrap_or("(no name)"), file, u64::MAX)
     }
 
     fn file(&mut self, path: &str) -> u32 {
-        let files = &mut self.out.files;
-        *self.files.entry(path.to_owned()).or_insert_with(|| {
-            files.push(path.to_owned());
-            files.len() as u32 - 1
-        })
+        if let Some(file) = self.files.get(path) {
+            return *file;
+        }
+        let file = self.out.files.len() as u32;
+        self.out.files.push(path.to_owned());
+        self.files.insert(path.to_owned(), file);
+        file
     }
 
     /// A function, variable or other holder; two of one name differ by address. An inlined one has
     /// no address: `u64::MAX`.
-    fn function(&mut self, name: &str, file: Option<u32>, address: u64) -> u32 {
+    fn function(&mut self, name: &'a str, file: Option<u32>, address: u64) -> u32 {
         let functions = &mut self.out.functions;
-        *self.functions.entry((name.to_owned(), file, address)).or_insert_with(|| {
+        *self.functions.entry((name, file, address)).or_insert_with(|| {
             functions.name.push(name.to_owned());
             functions.file.push(file);
             functions.address.push((address != u64::MAX).then_some(Address(address)));
@@ -174,15 +177,18 @@ impl<'a> Building<'a> {
     }
 
     fn label(&mut self, key: &'static str, value: &str) -> u32 {
-        let labels = &mut self.out.labels;
-        *self.labels.entry((key, value.to_owned())).or_insert_with(|| {
-            labels.push(Label { key: key.to_owned(), value: value.to_owned() });
-            labels.len() as u32 - 1
-        })
+        let known = self.labels.entry(key).or_default();
+        if let Some(label) = known.get(value) {
+            return *label;
+        }
+        let label = self.out.labels.len() as u32;
+        self.out.labels.push(Label { key: key.to_owned(), value: value.to_owned() });
+        known.insert(value.to_owned(), label);
+        label
     }
 
     /// The chain of directories down to the holder.
-    fn stack(&mut self, item: &Item, own: u32) -> u32 {
+    fn stack(&mut self, item: &'a Item<'a>, own: u32) -> u32 {
         let path = item.file.as_deref().unwrap_or(match item.is_attributed {
             true => "(no source file)",
             false => "(unattributed)",
@@ -191,11 +197,11 @@ impl<'a> Building<'a> {
         let mut upto = 0;
         for part in path.split_inclusive('/') {
             upto += part.len();
-            let place = path[..upto].to_owned();
-            let location = match self.places.get(&place) {
+            let place = &path[..upto];
+            let location = match self.places.get(place) {
                 Some(location) => *location,
                 None => {
-                    let function = self.function(&place, None, u64::MAX);
+                    let function = self.function(place, None, u64::MAX);
                     let location = self.location(None, function, None);
                     self.places.insert(place, location);
                     location

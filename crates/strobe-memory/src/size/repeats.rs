@@ -1,7 +1,6 @@
 //! Code and constants that are there more than once, byte for byte.
 
-use std::collections::HashMap;
-
+use foldhash::HashMap;
 use strobe_symbols::Firmware;
 
 use super::items::{Holder, Item};
@@ -27,7 +26,7 @@ impl Repeat {
 /// Functions and constants stored in flash that are the same as others, most bytes first. Code
 /// that refers to its own address differs from copy to copy and is not found.
 pub(super) fn repeats(firmware: &Firmware, items: &[Item]) -> Vec<Repeat> {
-    let mut same: HashMap<&[u8], Vec<&Item>> = HashMap::new();
+    let mut same: HashMap<&[u8], Vec<&Item>> = HashMap::default();
     for item in items {
         let size = item.bytes.flash;
         let is_symbol = matches!(item.holder, Holder::Function(_) | Holder::Data(_));
@@ -45,7 +44,7 @@ pub(super) fn repeats(firmware: &Firmware, items: &[Item]) -> Vec<Repeat> {
     let mut repeats: Vec<Repeat> = groups
         .map(|(bytes, items)| Repeat {
             size: bytes.len() as u64,
-            names: items.iter().map(|item| item.name.clone()).collect(),
+            names: items.iter().map(|item| item.name.to_string()).collect(),
         })
         .collect();
     repeats.sort_by(|a, b| (b.wasted(), &a.names).cmp(&(a.wasted(), &b.names)));

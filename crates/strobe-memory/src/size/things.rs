@@ -89,7 +89,7 @@ pub(super) fn constants(
     for item in large.iter().take(MOST_ROWS) {
         let file = item.file.as_deref();
         let by = graph.and_then(|graph| needed_by(graph, item));
-        table.row([item.bytes.flash.into(), item.name.as_str().into(), by.into(), file.into()]);
+        table.row([item.bytes.flash.into(), item.name.as_ref().into(), by.into(), file.into()]);
     }
     if table.is_empty() {
         return;
