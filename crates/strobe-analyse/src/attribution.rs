@@ -189,6 +189,14 @@ impl<'a> Columns<'a> {
         !self.all.low.is_empty()
     }
 
+    /// What a sample has of the idle parts.
+    fn idle(&self, sample: usize) -> Amount {
+        let mut sum = Amount::default();
+        let idle = self.parts.iter().filter_map(|(values, idle)| values.filter(|_| *idle));
+        idle.for_each(|values| sum += Amount::of(values, sample));
+        sum
+    }
+
     fn add(&self, sample: usize, sums: &mut Sums) {
         sums.all += Amount::of(self.all, sample);
         for (sum, (values, idle)) in sums.parts.iter_mut().zip(&self.parts) {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::functions::{Function, FunctionId};
+use crate::functions::{Function, FunctionId, FunctionSource};
 use crate::names::{demangle, plain_name};
 use crate::symtab::{Symbol, SymbolKind};
 
@@ -101,22 +101,20 @@ pub(crate) struct AllNames(Vec<u8>);
 
 impl AllNames {
     pub(crate) fn new(functions: &[Function], others: &[Symbol]) -> Self {
-        let of_functions = functions.iter().map(|function| {
-            let linked = function.linkage_names().filter(|name| *name != function.name);
-            function.name.len() + 1 + linked.map(|name| name.len() + 1).sum::<usize>()
-        });
-        let of_others = others.iter().map(|symbol| symbol.name.len() + 1);
-        let size = of_functions.sum::<usize>() + of_others.sum::<usize>();
-        let mut text = Vec::with_capacity(size);
-        let mut push = |name: &str| {
+        // Names from the symbol table are among the others already.
+        let is_listed = |f: &Function| f.source != FunctionSource::Dwarf && !others.is_empty();
+        let names = || {
+            let shown = functions.iter().filter(|f| !is_listed(f) || f.name != f.linkage_name);
+            let shown = shown.map(|function| function.name.as_str());
+            let linked = functions.iter().filter(|f| !is_listed(f));
+            let linked = linked.flat_map(Function::linkage_names);
+            shown.chain(linked).chain(others.iter().map(|symbol| symbol.name.as_str()))
+        };
+        let mut text = Vec::with_capacity(names().map(|name| name.len() + 1).sum());
+        for name in names() {
             text.extend_from_slice(name.as_bytes());
             text.push(0);
-        };
-        for function in functions {
-            push(&function.name);
-            function.linkage_names().filter(|name| *name != function.name).for_each(&mut push);
         }
-        others.iter().for_each(|symbol| push(&symbol.name));
         AllNames(text)
     }
 

@@ -34,7 +34,7 @@ fn demangle_rust(name: &str) -> Option<String> {
     let mut out = Bounded::default();
     // The alternate form omits the hash.
     write!(out, "{demangled:#}").ok()?;
-    Some(out.text)
+    Some(out.finish())
 }
 
 fn demangle_cpp(name: &str) -> Option<String> {
@@ -46,13 +46,21 @@ fn demangle_cpp(name: &str) -> Option<String> {
     let options = DemangleOptions::new().hide_expression_literal_types();
     let mut out = Bounded::default();
     symbol.structured_demangle(&mut out, &options).ok()?;
-    Some(out.text)
+    Some(out.finish())
 }
 
 /// A string that fails to grow past the limit.
 #[derive(Default)]
 struct Bounded {
     text: String,
+}
+
+impl Bounded {
+    /// The text without room to grow: an image has hundreds of thousands of names.
+    fn finish(mut self) -> String {
+        self.text.shrink_to_fit();
+        self.text
+    }
 }
 
 impl Write for Bounded {

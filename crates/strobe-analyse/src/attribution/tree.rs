@@ -115,7 +115,7 @@ pub fn tree(profile: &Profile, measure: &str) -> Option<Tree> {
     let mut sums: Vec<Sums> = Vec::new();
     for i in 0..profile.chains.len() {
         let node = nodes.of(profile.chains.at[i], profile.chains.label(i));
-        sums.resize(nodes.nodes.len(), columns.zero());
+        sums.resize_with(nodes.nodes.len(), || columns.zero());
         columns.add(i, &mut sums[node]);
     }
     let mut nodes = nodes.nodes;
@@ -233,11 +233,9 @@ impl Functions {
         let mut functions: HashMap<Option<u32>, Function> = HashMap::new();
         for i in 0..leaves.len() {
             let Some(location) = leaves.at[i] else { continue };
-            let mut one = columns.zero();
-            columns.add(i, &mut one);
             let sum = functions.entry(profile.function_at(location)).or_default();
-            sum.idle = sum.idle.saturating_add(one.idle.value);
-            sum.modelled |= !one.all.is_exact();
+            sum.idle = sum.idle.saturating_add(columns.idle(i).value);
+            sum.modelled |= !Amount::of(columns.all, i).is_exact();
         }
         for (node, sums) in nodes.iter().zip(sums) {
             let Place::Function(function) = node.place else { continue };

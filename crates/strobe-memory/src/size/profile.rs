@@ -209,7 +209,11 @@ impl<'a> Building<'a> {
             };
             parent = Some(self.push_stack(parent, location));
         }
-        self.push_stack(parent, own)
+        // Every item has a location of its own, so that its chain is new.
+        let stacks = &mut self.out.stacks;
+        stacks.parent.push(parent);
+        stacks.location.push(own);
+        stacks.location.len() as u32 - 1
     }
 
     fn push_stack(&mut self, parent: Option<u32>, location: u32) -> u32 {
