@@ -52,7 +52,7 @@ pub struct Firmware {
     all_names: OnceLock<AllNames>,
     data_symbols: Vec<DataSymbol>,
     data_pieces: Vec<Piece<u32>>,
-    debug: DebugTables,
+    pub(crate) debug: DebugTables,
     pub(crate) spots: Vec<Piece<Spot>>,
     trace_names: BTreeMap<u16, String>,
     benchmarks: Benchmarks,

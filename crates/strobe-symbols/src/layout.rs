@@ -49,6 +49,11 @@ impl Firmware {
         owned.collect()
     }
 
+    /// Whether the debug information describes code that was inlined.
+    pub fn has_inlined_code(&self) -> bool {
+        self.debug.scopes.iter().any(|scope| scope.caller.is_some())
+    }
+
     /// The runs of code within a range of addresses in which function, inlined calls and source
     /// line stay the same, with their frames.
     pub fn code_pieces(

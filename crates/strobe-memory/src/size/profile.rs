@@ -25,6 +25,7 @@ pub(super) fn profile<'a>(firmware: &'a Firmware, items: &'a [Item<'a>]) -> Prof
 struct Building<'a> {
     firmware: &'a Firmware,
     is_rust: bool,
+    has_inlined_code: bool,
     out: Profile,
     files: HashMap<String, u32>,
     functions: HashMap<(&'a str, Option<u32>, u64), u32>,
@@ -47,6 +48,7 @@ impl<'a> Building<'a> {
         Building {
             firmware,
             is_rust: is_rust(firmware),
+            has_inlined_code: firmware.has_inlined_code(),
             out: Profile::default(),
             files: HashMap::default(),
             functions: HashMap::default(),
@@ -89,6 +91,9 @@ impl<'a> Building<'a> {
     /// The bytes of calls that were inlined into a function, by chain; they are taken from `rest`.
     fn inlined(&mut self, item: &Item, function: u32, rest: &mut Bytes) -> Vec<(u32, Bytes)> {
         let Holder::Function(id) = item.holder else { return Vec::new() };
+        if !self.has_inlined_code {
+            return Vec::new();
+        }
         let symbol = &self.firmware.functions()[id as usize];
         let range = u64::from(symbol.start)..symbol.end();
         let pieces: Vec<_> = self.firmware.code_pieces(range).collect();

@@ -19,6 +19,9 @@ const MOST_ROWS: usize = 200;
 
 /// Functions that were inlined: what their copies take together.
 pub(super) fn inlined(measurement: &mut Measurement, firmware: &Firmware, items: &[Item]) {
+    if !firmware.has_inlined_code() {
+        return;
+    }
     let mut found: BTreeMap<(String, Option<String>), (u64, BTreeSet<u32>)> = BTreeMap::new();
     let mut whole = 0;
     for item in items.iter().filter(|item| item.bytes.flash > 0) {
