@@ -3,12 +3,10 @@
 //! A measurement is made of it. A record knows no host path, date or machine: the same firmware and
 //! settings give the same bytes.
 
-use std::collections::BTreeMap;
-
-use crate::measurement::Spread;
+use crate::measurement::{Balance, ClockSpan, Instrument, Spread};
 use crate::{
-    AddressSample, Balance, Bounds, Cause, CauseCycles, Extreme, FunctionCalls, Profile,
-    Scheduling, Traced, Wait, Windows,
+    AddressSample, Bounds, Cause, CauseCycles, Extreme, FunctionCalls, Profile, Scheduling, Traced,
+    Wait, Windows,
 };
 
 /// One measurement.
@@ -79,15 +77,6 @@ pub struct Subject {
     pub sizes: Sizes,
 }
 
-/// From `cycle` on, the core clock is `hz`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClockSpan {
-    /// Core cycles since reset.
-    pub cycle: u64,
-    /// Hertz.
-    pub hz: u32,
-}
-
 /// Bytes of a firmware image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sizes {
@@ -95,17 +84,6 @@ pub struct Sizes {
     pub flash: u64,
     /// Bytes of RAM that the image claims at start (data and zeroed).
     pub ram: u64,
-}
-
-/// What measured, and with which settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Instrument {
-    /// `simulated board`, later others.
-    pub kind: String,
-    /// Tool and version.
-    pub tool: String,
-    /// Everything that influenced the result, by name.
-    pub settings: BTreeMap<String, String>,
 }
 
 /// A moment in simulated or recorded time.

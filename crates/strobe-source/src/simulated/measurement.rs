@@ -17,8 +17,8 @@ mod waits;
 use strobe_analyse::evidence;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
-    self, Cell, ClockSpan, Content, Coverage, Ended, Fact, Instrument, Loss, Measurement, Number,
-    Quantity, Section, Subject, Trust, Unit, Window,
+    self, Cell, Content, Coverage, Ended, Fact, Measurement, Number, Quantity, Section, Subject,
+    Trust, Unit, Window,
 };
 use strobe_model::{Bounds, Cause, EndReason, Record};
 
@@ -30,10 +30,12 @@ pub(super) use waits::TURNS;
 /// The measurement of a run of a simulated board.
 pub fn measurement(record: &Record) -> Measurement {
     let model = Model::of(record);
-    let mut out = Measurement::new(subject(record), instrument(record), window(record, &model));
+    let mut out =
+        Measurement::new(subject(record), record.instrument.clone(), window(record, &model));
     out.coverage = coverage(record, &model);
     totals(record, &model, &mut out);
-    balances(record, &mut out);
+    out.balances.push(record.balance.clone());
+    out.balances.extend(record.scheduling.as_ref().map(|scheduling| scheduling.balance.clone()));
     out.findings = findings::findings(record);
     let sections = [
         causes::section(record, &model),
@@ -169,7 +171,6 @@ fn subject(record: &Record) -> Subject {
     facts.extend(threads::facts(record));
     facts.extend(core_timing(&subject.core, &subject.board));
     let some = |text: &String| (!text.is_empty()).then(|| text.clone());
-    let clock = subject.clock.iter().map(|c| ClockSpan { cycle: c.cycle, hz: c.hz });
     Subject {
         kind: "firmware".to_owned(),
         name: subject.file.clone(),
@@ -177,14 +178,9 @@ fn subject(record: &Record) -> Subject {
         build_id: subject.build_id.clone(),
         board: some(&subject.board),
         core: some(&subject.core),
-        clock: clock.collect(),
+        clock: subject.clock.clone(),
         facts,
     }
-}
-
-fn instrument(record: &Record) -> Instrument {
-    let strobe_model::Instrument { kind, tool, settings } = record.instrument.clone();
-    Instrument { kind, tool, settings, environment: measurement::Settings::new() }
 }
 
 /// Whether parts of the run were measured and not all of it.
@@ -316,25 +312,4 @@ fn per_instruction(record: &Record, model: &Model) -> Quantity {
     let trust = Trust::Modelled { low, high, why: model.why.clone() };
     let bounded = Quantity::new(Some(likely), Unit::RATIO, trust);
     bounded.unwrap_or_else(|_| Quantity::exact(likely, Unit::RATIO))
-}
-
-fn balances(record: &Record, out: &mut Measurement) {
-    let of_threads = record.scheduling.as_ref().map(|scheduling| &scheduling.balance);
-    let whats = [(Some(&record.balance), "cycles"), (of_threads, "cycles by thread")];
-    for (balance, what) in whats {
-        let Some(parts) = balance.map(strobe_model::Balance::parts) else { continue };
-        let balance = measurement::Balance::new(measurement::Parts {
-            what: what.to_owned(),
-            unit: Unit::CYCLES,
-            taken_as: "taken".to_owned(),
-            attributed_as: String::new(),
-            taken: parts.taken,
-            attributed: parts.attributed,
-            unattributed: parts.unattributed.clone(),
-            idle: parts.idle,
-            lost: Loss::Known(parts.lost),
-        });
-        // The record's balances balance; so do these.
-        out.balances.extend(balance.ok());
-    }
 }

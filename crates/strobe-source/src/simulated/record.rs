@@ -6,9 +6,10 @@ mod series;
 mod trust;
 mod warnings;
 
+use strobe_model::measurement::{Balance, ClockSpan, Instrument, Parts, Unit};
 use strobe_model::{
-    AddressShare, Balance, Cause, CauseCycles, ClockSpan, Coverage, EndReason, Instrument, Moment,
-    Parts, Place, Record, Share, Sizes, Subject, Totals, TreeNode, Window,
+    AddressShare, Cause, CauseCycles, Coverage, EndReason, Moment, Place, Record, Share, Sizes,
+    Subject, Totals, TreeNode, Window,
 };
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
@@ -107,7 +108,7 @@ fn balance(run: &Run, by_cause: &CauseCycles, names: &Names) -> Result<Balance, 
             Vec::new()
         },
         idle: by_cause[Cause::Asleep],
-        lost: 0,
+        ..Parts::new("cycles", Unit::CYCLES)
     })?;
     Ok(balance)
 }
@@ -117,6 +118,7 @@ fn instrument(settings: &Settings) -> Instrument {
         kind: "simulated board".to_owned(),
         tool: format!("strobe {}", env!("CARGO_PKG_VERSION")),
         settings: settings.describe(),
+        environment: Default::default(),
     }
 }
 

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use strobe_decode::swo::reader::Reader;
-use strobe_model::measurement::Loss;
+use strobe_model::measurement::{
+    Balance, ClockSpan, Instrument, Loss, Parts, Settings as Facts, Unbalanced, Unit,
+};
 use strobe_model::{
-    Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, FrameTotals, Instrument,
-    Kit, KitWay, Moment, PacketKind, Parts, Profile, Record, Sampling, Sizes, StreamTotals,
-    Subject, TimeBase, Totals, Traced, Trust, Unbalanced, Warning, Watched, Window,
+    Bounds, Cause, CauseCycles, Coverage, EndReason, FrameTotals, Kit, KitWay, Moment, PacketKind,
+    Profile, Record, Sampling, Sizes, StreamTotals, Subject, TimeBase, Totals, Traced, Trust,
+    Warning, Watched, Window,
 };
 use strobe_symbols::Firmware;
 
@@ -224,7 +226,7 @@ fn balance(
     sums: &Sums,
     has_firmware: bool,
 ) -> Result<Balance, Unbalanced> {
-    let lost = sampling.lost.as_ref().map_or(0, Loss::known);
+    let lost = sampling.lost.clone().unwrap_or(Loss::Known(0));
     let outside = if has_firmware { "outside the firmware" } else { "without symbols" };
     let unattributed = [
         ("in no function", sums.nameless),
@@ -232,8 +234,10 @@ fn balance(
         ("where tracing was prohibited", sampling.prohibited),
         ("at too many addresses to list", accumulator.places.beyond()),
     ];
+    let is_unknown = matches!(lost, Loss::Unknown(_));
     Balance::new(Parts {
-        taken: sampling.taken + lost,
+        taken_as: if is_unknown { "taken" } else { "due" }.to_owned(),
+        taken: sampling.taken + lost.known(),
         attributed: sums.named,
         unattributed: unattributed
             .into_iter()
@@ -242,6 +246,7 @@ fn balance(
             .collect(),
         idle: sampling.asleep + sums.idle,
         lost,
+        ..Parts::new("samples", Unit::SAMPLES)
     })
 }
 
@@ -329,6 +334,7 @@ fn assemble(
             kind: kind.to_owned(),
             tool: format!("strobe {}", env!("CARGO_PKG_VERSION")),
             settings: settings.shown.iter().cloned().collect(),
+            environment: environment(&traced),
         },
         window: Window {
             begin: Moment::default(),
@@ -344,7 +350,7 @@ fn assemble(
             seen_cycles: sampling.taken,
             lost_cycles: match sampling.lost {
                 Some(Loss::Unknown(_)) => None,
-                _ => Some(parts.lost),
+                _ => Some(parts.lost.known()),
             },
             overhead_cycles: 0,
         },
@@ -362,6 +368,13 @@ fn assemble(
         fault: None,
         traced: Some(Box::new(traced)),
     }
+}
+
+/// What the bytes were recorded from.
+fn environment(traced: &Traced) -> Facts {
+    let source = traced.recording.as_ref().map(|recording| recording.source.clone());
+    let source = source.filter(|source| !source.is_empty());
+    source.map(|source| ("source".to_owned(), source)).into_iter().collect()
 }
 
 fn subject(firmware: Option<&Firmware>, settings: &Settings) -> Subject {

@@ -62,8 +62,9 @@ fn work(record: &Record) -> Bounds {
 fn spans(record: &Record) -> Vec<(u64, u32)> {
     let clock = &record.subject.clock;
     let ends = clock.iter().skip(1).map(|next| next.cycle).chain([record.coverage.run_cycles]);
-    let length =
-        |(span, end): (&strobe_model::ClockSpan, u64)| (end.saturating_sub(span.cycle), span.hz);
+    let length = |(span, end): (&strobe_model::measurement::ClockSpan, u64)| {
+        (end.saturating_sub(span.cycle), span.hz)
+    };
     clock.iter().zip(ends).map(length).collect()
 }
 

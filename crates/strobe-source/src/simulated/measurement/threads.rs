@@ -107,7 +107,7 @@ pub(super) fn threads(record: &Record, model: &Model) -> Option<Section> {
             row.name.into(),
         ]);
     }
-    let busy = parts.taken.saturating_sub(parts.idle).saturating_sub(parts.lost);
+    let busy = parts.taken.saturating_sub(parts.idle).saturating_sub(parts.lost.known());
     for (n, name) in [(busy, "busy"), (parts.idle, "idle"), (parts.taken, "all cycles")] {
         let mut cells = vec![model.cell(n)];
         cells.resize(table.columns.len() - 1, Cell::Empty);
