@@ -17,8 +17,8 @@ mod waits;
 use strobe_analyse::evidence;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
-    self, Cell, Content, Coverage, Ended, Fact, Measurement, Number, Quantity, Section, Subject,
-    Trust, Unit, Window,
+    self, Cell, Content, Coverage, Ended, Measurement, Number, Quantity, Section, Subject, Trust,
+    Unit, Window,
 };
 use strobe_model::{Bounds, Cause, EndReason, Record};
 
@@ -159,28 +159,10 @@ fn duration_at(record: &Record, cycles: u64, at: strobe_model::Moment) -> Option
 }
 
 fn subject(record: &Record) -> Subject {
-    let subject = &record.subject;
-    let bytes = |n: u64| Quantity::exact(n, Unit::BYTES);
-    let mut facts: Vec<Fact> =
-        subject.compilers.iter().map(|compiler| Fact::text("compiler", compiler)).collect();
-    if !subject.detail.is_empty() {
-        facts.push(Fact::text("symbols", &subject.detail));
-    }
-    facts.push(Fact::figure("flash", bytes(subject.sizes.flash)));
-    facts.push(Fact::figure("RAM", bytes(subject.sizes.ram)));
-    facts.extend(threads::facts(record));
-    facts.extend(core_timing(&subject.core, &subject.board));
-    let some = |text: &String| (!text.is_empty()).then(|| text.clone());
-    Subject {
-        kind: "firmware".to_owned(),
-        name: subject.file.clone(),
-        sha256: some(&subject.sha256),
-        build_id: subject.build_id.clone(),
-        board: some(&subject.board),
-        core: some(&subject.core),
-        clock: subject.clock.clone(),
-        facts,
-    }
+    let mut subject = record.subject.clone();
+    subject.facts.extend(threads::facts(record));
+    subject.facts.extend(core_timing(subject.core(), subject.board()));
+    subject
 }
 
 /// Whether parts of the run were measured and not all of it.
@@ -218,7 +200,7 @@ fn window(record: &Record, model: &Model) -> Window {
 
 /// Why a run ended.
 pub fn ended(record: &Record) -> Ended {
-    why_ended(&record.window.end_reason, &record.subject.core)
+    why_ended(&record.window.end_reason, record.subject.core())
 }
 
 pub(super) fn why_ended(reason: &EndReason, core: &str) -> Ended {

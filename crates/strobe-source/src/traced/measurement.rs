@@ -21,7 +21,7 @@ mod tests;
 use strobe_analyse::statistics::wilson;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
-    Cell, Content, Distribution, Distributions, Ended, Fact, Measurement, Moment, Number, Quantity,
+    Cell, Content, Distribution, Distributions, Ended, Measurement, Moment, Number, Quantity,
     Spread, Subject, Trust, Unit, Window,
 };
 use strobe_model::{EndReason, Record, TimeBase, Traced};
@@ -53,22 +53,13 @@ pub fn measurement(record: &Record) -> Measurement {
 }
 
 fn subject(record: &Record, traced: &Traced) -> Subject {
-    let from = &record.subject;
-    let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-    let compilers = from.compilers.iter().map(|text| Fact::text("compiler", text.clone()));
-    let mut facts: Vec<Fact> = compilers.collect();
-    facts.extend(some(&from.detail).map(|detail| Fact::text("symbols", detail)));
-    facts.extend(stream::facts(traced));
-    Subject {
-        kind: if from.sha256.is_empty() { "trace" } else { "firmware" }.to_owned(),
-        name: some(&from.file).unwrap_or_else(|| "trace".to_owned()),
-        sha256: some(&from.sha256),
-        build_id: from.build_id.clone(),
-        board: some(&from.board),
-        core: some(&from.core),
-        clock: from.clock.clone(),
-        facts,
+    let mut subject = record.subject.clone();
+    subject.kind = if subject.sha256.is_none() { "trace" } else { "firmware" }.to_owned();
+    if subject.name.is_empty() {
+        subject.name = "trace".to_owned();
     }
+    subject.facts.extend(stream::facts(traced));
+    subject
 }
 
 /// Core cycles that were measured: those of the parts, if not all of the stream was.

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use strobe_decode::swo::reader::Reader;
 use strobe_model::measurement::{
-    Balance, ClockSpan, Instrument, Loss, Parts, Settings as Facts, Unbalanced, Unit,
+    Balance, ClockSpan, Instrument, Loss, Parts, Settings as Environment, Subject, Unbalanced, Unit,
 };
 use strobe_model::{
     Bounds, Cause, CauseCycles, Coverage, EndReason, FrameTotals, Kit, KitWay, Moment, PacketKind,
-    Profile, Record, Sampling, Sizes, StreamTotals, Subject, TimeBase, Totals, Traced, Trust,
-    Warning, Watched, Window,
+    Profile, Record, Sampling, StreamTotals, TimeBase, Totals, Traced, Trust, Warning, Watched,
+    Window,
 };
 use strobe_symbols::Firmware;
+
+use crate::measuring::facts;
 
 use super::gaps::TooLong;
 use super::{Accumulator, Settings, doubt, gaps, steps, windows};
@@ -371,7 +373,7 @@ fn assemble(
 }
 
 /// What the bytes were recorded from.
-fn environment(traced: &Traced) -> Facts {
+fn environment(traced: &Traced) -> Environment {
     let source = traced.recording.as_ref().map(|recording| recording.source.clone());
     let source = source.filter(|source| !source.is_empty());
     source.map(|source| ("source".to_owned(), source)).into_iter().collect()
@@ -381,14 +383,13 @@ fn subject(firmware: Option<&Firmware>, settings: &Settings) -> Subject {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
     let clock = settings.core_hz.map(|hz| ClockSpan { cycle: 0, hz });
     Subject {
-        file: String::new(),
-        sha256: firmware.map(|f| hex(&f.sha256())).unwrap_or_default(),
+        kind: String::new(),
+        name: String::new(),
+        sha256: firmware.map(|f| hex(&f.sha256())),
         build_id: firmware.and_then(|f| f.build_id().map(hex)),
-        compilers: firmware.map(|f| f.producers().to_vec()).unwrap_or_default(),
-        detail: firmware.map(Firmware::detail_note).unwrap_or_default(),
-        board: settings.target.clone(),
-        core: String::new(),
+        board: Some(settings.target.clone()).filter(|target| !target.is_empty()),
+        core: None,
         clock: clock.into_iter().collect(),
-        sizes: Sizes::default(),
+        facts: firmware.map(facts).unwrap_or_default(),
     }
 }
