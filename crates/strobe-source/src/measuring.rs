@@ -12,7 +12,8 @@ pub(crate) fn instrument(kind: &str) -> Instrument {
     Instrument { kind: kind.to_owned(), tool, ..Instrument::default() }
 }
 
-/// What is known of a firmware by name: its compilers, and what symbols and debug information allow.
+/// What is known of a firmware by name: its compilers, and what symbols and debug information
+/// allow.
 pub(crate) fn facts(firmware: &Firmware) -> Vec<Fact> {
     let compilers = firmware.producers().iter().map(|compiler| Fact::text("compiler", compiler));
     let detail = Some(firmware.detail_note()).filter(|detail| !detail.is_empty());
