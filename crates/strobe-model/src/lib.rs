@@ -8,7 +8,6 @@
 
 pub mod against;
 mod allocations;
-mod balance;
 mod bounds;
 mod bus;
 mod calls;
@@ -38,7 +37,6 @@ pub mod visible;
 mod waits;
 
 pub use allocations::*;
-pub use balance::{Balance, Parts, Unbalanced};
 pub use bounds::Bounds;
 pub use bus::*;
 pub use calls::*;

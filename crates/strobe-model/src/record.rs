@@ -3,12 +3,10 @@
 //! A measurement is made of it. A record knows no host path, date or machine: the same firmware and
 //! settings give the same bytes.
 
-use std::collections::BTreeMap;
-
-use crate::measurement::Spread;
+use crate::measurement::{Balance, Instrument, Spread, Subject};
 use crate::{
-    AddressSample, Balance, Bounds, Cause, CauseCycles, Extreme, FunctionCalls, Profile,
-    Scheduling, Traced, Wait, Windows,
+    AddressSample, Bounds, Cause, CauseCycles, Extreme, FunctionCalls, Profile, Scheduling, Traced,
+    Wait, Windows,
 };
 
 /// One measurement.
@@ -54,58 +52,6 @@ pub struct Record {
     /// What a trace pin carried beside samples. The profile and the balance then count samples, not
     /// cycles.
     pub traced: Option<Box<Traced>>,
-}
-
-/// What was measured: enough to distinguish two builds, and one from another's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
-    /// File name without its directories.
-    pub file: String,
-    /// SHA-256 of the file, hex.
-    pub sha256: String,
-    /// Build id, hex.
-    pub build_id: Option<String>,
-    /// Compilers with their flags, as the debug information names them.
-    pub compilers: Vec<String>,
-    /// What symbols and debug information allow, in a sentence.
-    pub detail: String,
-    /// Board name.
-    pub board: String,
-    /// Core, as its maker writes it.
-    pub core: String,
-    /// The core clock over time; the first entry is at cycle 0.
-    pub clock: Vec<ClockSpan>,
-    /// Size of the program in memory, as loaded.
-    pub sizes: Sizes,
-}
-
-/// From `cycle` on, the core clock is `hz`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClockSpan {
-    /// Core cycles since reset.
-    pub cycle: u64,
-    /// Hertz.
-    pub hz: u32,
-}
-
-/// Bytes of a firmware image.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sizes {
-    /// Bytes loaded into flash.
-    pub flash: u64,
-    /// Bytes of RAM that the image claims at start (data and zeroed).
-    pub ram: u64,
-}
-
-/// What measured, and with which settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Instrument {
-    /// `simulated board`, later others.
-    pub kind: String,
-    /// Tool and version.
-    pub tool: String,
-    /// Everything that influenced the result, by name.
-    pub settings: BTreeMap<String, String>,
 }
 
 /// A moment in simulated or recorded time.

@@ -3,8 +3,8 @@
 //! What the figures mean exactly is in the glossary (docs/glossary.md): run, by itself, preempted,
 //! latency, wake-up.
 
-use crate::measurement::Spread;
-use crate::{Balance, ExceptionStatistics, Moment, Record, Unbalanced};
+use crate::measurement::{Balance, Parts, Spread, Unbalanced, Unit};
+use crate::{ExceptionStatistics, Moment, Record};
 
 /// Threads and what is known of their operating system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -251,7 +251,7 @@ impl Scheduling {
         let others_busy = sum(&mut others.iter().map(ThreadStatistics::busy));
         let idle = sum(&mut threads.iter().chain(others).map(|t| t.idle))
             .saturating_add(sum(&mut interrupts.iter().map(|e| e.idle)));
-        Balance::new(crate::Parts {
+        Balance::new(Parts {
             taken,
             attributed: busy,
             unattributed: if rest {
@@ -260,7 +260,7 @@ impl Scheduling {
                 Vec::new()
             },
             idle,
-            lost: 0,
+            ..Parts::new("cycles by thread", Unit::CYCLES)
         })
     }
 }

@@ -1,14 +1,23 @@
 //! What the builders of measurements have in common.
 
 use strobe_model::measurement::{
-    Balance, Cell, Column, Finding, Instrument, Measurement, Parts, Severity, Trust, Unit,
+    Balance, Cell, Column, Fact, Finding, Instrument, Measurement, Parts, Severity, Trust, Unit,
 };
 use strobe_model::{Distribution, measurement};
+use strobe_symbols::Firmware;
 
 /// An instrument of this tool, without settings yet.
 pub(crate) fn instrument(kind: &str) -> Instrument {
     let tool = format!("strobe {}", env!("CARGO_PKG_VERSION"));
     Instrument { kind: kind.to_owned(), tool, ..Instrument::default() }
+}
+
+/// What is known of a firmware by name: its compilers, and what symbols and debug information
+/// allow.
+pub(crate) fn facts(firmware: &Firmware) -> Vec<Fact> {
+    let compilers = firmware.producers().iter().map(|compiler| Fact::text("compiler", compiler));
+    let detail = Some(firmware.detail_note()).filter(|detail| !detail.is_empty());
+    compilers.chain(detail.map(|detail| Fact::text("symbols", detail))).collect()
 }
 
 /// Adds a balance. Parts that do not add up are a fault of this program, which the measurement then

@@ -265,7 +265,7 @@ pub enum Error {
     Allocators(String),
     /// Our own accounting is wrong: a defect, never the firmware's fault.
     #[error("{0}; this is a defect of strobe, please report it with the firmware")]
-    Balance(#[from] strobe_model::Unbalanced),
+    Balance(#[from] strobe_model::measurement::Unbalanced),
 }
 
 /// Runs `firmware` on `board` and returns what was measured.

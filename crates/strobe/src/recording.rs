@@ -80,7 +80,7 @@ pub struct AboutRun {
 
 impl AboutRun {
     fn of(record: &Record) -> AboutRun {
-        let timing = core_timing(&record.subject.core, &record.subject.board);
+        let timing = core_timing(record.subject.core(), record.subject.board());
         let stopped = record.window.end_reason == EndReason::Interrupted;
         AboutRun { timing, stopped: stopped.then(|| ended(record)) }
     }

@@ -211,7 +211,7 @@ fn carry_out<H: Host + Send>(
         }
         others => others.and_then(Result::ok),
     };
-    record.subject.file = input::file_name(path);
+    record.subject.name = input::file_name(path);
     let runs = 1 + others.as_ref().map_or(0, |others| others.len() as u32);
     terminal.show_speed(record.window.end.nanoseconds, runs);
     complete(&mut record, &terminal, pictures);

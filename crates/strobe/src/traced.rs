@@ -90,8 +90,8 @@ fn read(
         }
         Kind::Capture => of_capture(path, firmware, options, session),
     }?;
-    if record.subject.file.is_empty() {
-        record.subject.file = input::file_name(path);
+    if record.subject.name.is_empty() {
+        record.subject.name = input::file_name(path);
     }
     if kind != Kind::Recording && record.traced.as_ref().is_some_and(|traced| traced.is_empty()) {
         // Unless there is something else in it.

@@ -1,7 +1,7 @@
 //! Halfwords to instructions: the 16-bit Thumb encodings, and all of ARMv6-M (DDI 0419, A5 and
 //! A6.7).
 //!
-//! The 32-bit encodings that ARMv7-M adds are [`wide`]'s.
+//! The 32-bit encodings that ARMv7-M adds are those of `wide`.
 
 mod data;
 mod float;

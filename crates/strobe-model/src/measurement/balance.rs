@@ -41,6 +41,23 @@ pub struct Parts {
     pub lost: Loss,
 }
 
+impl Parts {
+    /// Nothing taken, and nothing lost.
+    pub fn new(what: impl Into<String>, unit: Unit) -> Self {
+        Parts {
+            what: what.into(),
+            unit,
+            taken_as: "taken".to_owned(),
+            taken: 0,
+            attributed: 0,
+            attributed_as: String::new(),
+            unattributed: Vec::new(),
+            idle: 0,
+            lost: Loss::Known(0),
+        }
+    }
+}
+
 /// How much was lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -32,6 +32,18 @@ pub struct Subject {
     pub facts: Vec<Fact>,
 }
 
+impl Subject {
+    /// What it ran on; empty where that is not known.
+    pub fn board(&self) -> &str {
+        self.board.as_deref().unwrap_or_default()
+    }
+
+    /// Its core; empty where that is not known.
+    pub fn core(&self) -> &str {
+        self.core.as_deref().unwrap_or_default()
+    }
+}
+
 /// From `cycle` on, the core clock is `hz`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -54,8 +54,8 @@ pub fn top(
         now(|t| t.stream.undecodable_bytes)
     )?;
     let parts = record.balance.parts();
-    if parts.lost > 0 {
-        let text = format!("  {} of samples lost", share(parts.lost, parts.taken));
+    if parts.lost.known() > 0 {
+        let text = format!("  {} of samples lost", share(parts.lost.known(), parts.taken));
         writeln!(out, "{}", Paint::Bad.on(&text, options.style))?;
     }
     for warning in record.warnings.iter().take(2) {

@@ -50,7 +50,7 @@ mod trace;
 mod turns;
 mod waiting;
 
-pub use strobe_isa::thumb::{Architecture, arch, decode, insn, op};
+pub use strobe_isa::thumb::Architecture;
 
 pub use self::core::{CoreOptions, Machine, TraceGate};
 pub use self::fault::{Fault, FaultAccess, FaultReport, HandledFault};

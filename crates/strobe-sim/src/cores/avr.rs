@@ -22,7 +22,7 @@ mod run;
 pub mod timing;
 mod turns;
 
-pub use strobe_isa::avr::{Architecture, CoreKind, decode, insn};
+pub use strobe_isa::avr::{Architecture, CoreKind};
 
 pub use self::core::{CoreOptions, Machine};
 pub use self::fault::{Fault, FaultReport};

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use strobe_isa::thumb::Insn;
+use strobe_isa::thumb::decode;
 use strobe_model::{Bounds, Cause, CausedCycles, CycleRange};
 use strobe_sim::board::BoardError;
 use strobe_sim::cortexm::block::next_it;
-use strobe_sim::cortexm::decode::decode;
-use strobe_sim::cortexm::insn::Insn;
 use strobe_sim::cortexm::neighbours::Placed;
 use strobe_sim::cortexm::timing::{Cost, Timing};
 use strobe_sim::flash::{FlashTiming, HalfCycles};

@@ -12,9 +12,9 @@ mod refusal;
 
 use std::collections::BTreeMap;
 
+use strobe_isa::thumb::Architecture;
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
-use strobe_sim::cortexm::Architecture;
 use strobe_symbols::{Firmware, Machine};
 
 use super::advice::{self, Fit};

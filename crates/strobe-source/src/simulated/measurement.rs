@@ -17,8 +17,8 @@ mod waits;
 use strobe_analyse::evidence;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
-    self, Cell, ClockSpan, Content, Coverage, Ended, Fact, Instrument, Loss, Measurement, Number,
-    Quantity, Section, Subject, Trust, Unit, Window,
+    self, Cell, Content, Coverage, Ended, Measurement, Number, Quantity, Section, Subject, Trust,
+    Unit, Window,
 };
 use strobe_model::{Bounds, Cause, EndReason, Record};
 
@@ -30,10 +30,12 @@ pub(super) use waits::TURNS;
 /// The measurement of a run of a simulated board.
 pub fn measurement(record: &Record) -> Measurement {
     let model = Model::of(record);
-    let mut out = Measurement::new(subject(record), instrument(record), window(record, &model));
+    let mut out =
+        Measurement::new(subject(record), record.instrument.clone(), window(record, &model));
     out.coverage = coverage(record, &model);
     totals(record, &model, &mut out);
-    balances(record, &mut out);
+    out.balances.push(record.balance.clone());
+    out.balances.extend(record.scheduling.as_ref().map(|scheduling| scheduling.balance.clone()));
     out.findings = findings::findings(record);
     let sections = [
         causes::section(record, &model),
@@ -157,34 +159,10 @@ fn duration_at(record: &Record, cycles: u64, at: strobe_model::Moment) -> Option
 }
 
 fn subject(record: &Record) -> Subject {
-    let subject = &record.subject;
-    let bytes = |n: u64| Quantity::exact(n, Unit::BYTES);
-    let mut facts: Vec<Fact> =
-        subject.compilers.iter().map(|compiler| Fact::text("compiler", compiler)).collect();
-    if !subject.detail.is_empty() {
-        facts.push(Fact::text("symbols", &subject.detail));
-    }
-    facts.push(Fact::figure("flash", bytes(subject.sizes.flash)));
-    facts.push(Fact::figure("RAM", bytes(subject.sizes.ram)));
-    facts.extend(threads::facts(record));
-    facts.extend(core_timing(&subject.core, &subject.board));
-    let some = |text: &String| (!text.is_empty()).then(|| text.clone());
-    let clock = subject.clock.iter().map(|c| ClockSpan { cycle: c.cycle, hz: c.hz });
-    Subject {
-        kind: "firmware".to_owned(),
-        name: subject.file.clone(),
-        sha256: some(&subject.sha256),
-        build_id: subject.build_id.clone(),
-        board: some(&subject.board),
-        core: some(&subject.core),
-        clock: clock.collect(),
-        facts,
-    }
-}
-
-fn instrument(record: &Record) -> Instrument {
-    let strobe_model::Instrument { kind, tool, settings } = record.instrument.clone();
-    Instrument { kind, tool, settings, environment: measurement::Settings::new() }
+    let mut subject = record.subject.clone();
+    subject.facts.extend(threads::facts(record));
+    subject.facts.extend(core_timing(subject.core(), subject.board()));
+    subject
 }
 
 /// Whether parts of the run were measured and not all of it.
@@ -222,7 +200,7 @@ fn window(record: &Record, model: &Model) -> Window {
 
 /// Why a run ended.
 pub fn ended(record: &Record) -> Ended {
-    why_ended(&record.window.end_reason, &record.subject.core)
+    why_ended(&record.window.end_reason, record.subject.core())
 }
 
 pub(super) fn why_ended(reason: &EndReason, core: &str) -> Ended {
@@ -316,25 +294,4 @@ fn per_instruction(record: &Record, model: &Model) -> Quantity {
     let trust = Trust::Modelled { low, high, why: model.why.clone() };
     let bounded = Quantity::new(Some(likely), Unit::RATIO, trust);
     bounded.unwrap_or_else(|_| Quantity::exact(likely, Unit::RATIO))
-}
-
-fn balances(record: &Record, out: &mut Measurement) {
-    let of_threads = record.scheduling.as_ref().map(|scheduling| &scheduling.balance);
-    let whats = [(Some(&record.balance), "cycles"), (of_threads, "cycles by thread")];
-    for (balance, what) in whats {
-        let Some(parts) = balance.map(strobe_model::Balance::parts) else { continue };
-        let balance = measurement::Balance::new(measurement::Parts {
-            what: what.to_owned(),
-            unit: Unit::CYCLES,
-            taken_as: "taken".to_owned(),
-            attributed_as: String::new(),
-            taken: parts.taken,
-            attributed: parts.attributed,
-            unattributed: parts.unattributed.clone(),
-            idle: parts.idle,
-            lost: Loss::Known(parts.lost),
-        });
-        // The record's balances balance; so do these.
-        out.balances.extend(balance.ok());
-    }
 }

@@ -6,9 +6,13 @@ mod series;
 mod trust;
 mod warnings;
 
+use crate::measuring::facts;
+use strobe_model::measurement::{
+    Balance, ClockSpan, Fact, Instrument, Parts, Quantity, Subject, Unit,
+};
 use strobe_model::{
-    AddressShare, Balance, Cause, CauseCycles, ClockSpan, Coverage, EndReason, Instrument, Moment,
-    Parts, Place, Record, Share, Sizes, Subject, Totals, TreeNode, Window,
+    AddressShare, Cause, CauseCycles, Coverage, EndReason, Moment, Place, Record, Share, Totals,
+    TreeNode, Window,
 };
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
@@ -107,7 +111,7 @@ fn balance(run: &Run, by_cause: &CauseCycles, names: &Names) -> Result<Balance, 
             Vec::new()
         },
         idle: by_cause[Cause::Asleep],
-        lost: 0,
+        ..Parts::new("cycles", Unit::CYCLES)
     })?;
     Ok(balance)
 }
@@ -117,6 +121,7 @@ fn instrument(settings: &Settings) -> Instrument {
         kind: "simulated board".to_owned(),
         tool: format!("strobe {}", env!("CARGO_PKG_VERSION")),
         settings: settings.describe(),
+        environment: Default::default(),
     }
 }
 
@@ -156,23 +161,25 @@ fn share(all: &[(u32, AddressCount)], share: counts::Share, further: Further) ->
 fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
     let spans = bus.clocks.history().iter();
-    let mut sizes = Sizes::default();
+    let (mut flash, mut ram) = (0, 0);
     for segment in firmware.segments() {
-        sizes.flash += segment.data().len() as u64;
+        flash += segment.data().len() as u64;
         let memory = bus.memory_at(segment.run_address);
         let in_ram = memory.is_some_and(|memory| memory.kind == MemoryKind::Ram);
-        sizes.ram += if in_ram { u64::from(segment.memory_size) } else { 0 };
+        ram += if in_ram { u64::from(segment.memory_size) } else { 0 };
     }
+    let bytes = |name: &str, n: u64| Fact::figure(name, Quantity::exact(n, Unit::BYTES));
+    let mut facts = facts(firmware);
+    facts.extend([bytes("flash", flash), bytes("RAM", ram)]);
     Subject {
-        file: String::new(),
-        sha256: hex(&firmware.sha256()),
+        kind: "firmware".to_owned(),
+        name: String::new(),
+        sha256: Some(hex(&firmware.sha256())),
         build_id: firmware.build_id().map(hex),
-        compilers: firmware.producers().to_vec(),
-        detail: firmware.detail_note(),
-        board: board.name().to_owned(),
-        core: board.core_name().to_owned(),
+        board: Some(board.name().to_owned()),
+        core: Some(board.core_name().to_owned()),
         clock: spans.map(|c| ClockSpan { cycle: c.cycle, hz: c.hz }).collect(),
-        sizes,
+        facts,
     }
 }
 

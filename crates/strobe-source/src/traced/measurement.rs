@@ -21,8 +21,8 @@ mod tests;
 use strobe_analyse::statistics::wilson;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
-    Cell, ClockSpan, Content, Distribution, Distributions, Ended, Fact, Instrument, Measurement,
-    Moment, Number, Quantity, Spread, Subject, Trust, Unit, Window,
+    Cell, Content, Distribution, Distributions, Ended, Measurement, Moment, Number, Quantity,
+    Spread, Subject, Trust, Unit, Window,
 };
 use strobe_model::{EndReason, Record, TimeBase, Traced};
 
@@ -32,13 +32,11 @@ use super::doubt::is_unexplained;
 pub fn measurement(record: &Record) -> Measurement {
     let empty = Traced::default();
     let traced = record.traced.as_deref().unwrap_or(&empty);
-    let instrument = Instrument {
-        kind: record.instrument.kind.clone(),
-        tool: record.instrument.tool.clone(),
-        settings: record.instrument.settings.clone(),
-        environment: environment(traced),
-    };
-    let mut out = Measurement::new(subject(record, traced), instrument, window(record, traced));
+    let mut out = Measurement::new(
+        subject(record, traced),
+        record.instrument.clone(),
+        window(record, traced),
+    );
     totals(record, traced, &mut out);
     out.coverage = coverage::coverage(traced);
     accounts::balances(record, traced, &mut out);
@@ -54,30 +52,14 @@ pub fn measurement(record: &Record) -> Measurement {
     out
 }
 
-fn environment(traced: &Traced) -> std::collections::BTreeMap<String, String> {
-    let source = traced.recording.as_ref().map(|recording| recording.source.clone());
-    let source = source.filter(|source| !source.is_empty());
-    source.map(|source| ("source".to_owned(), source)).into_iter().collect()
-}
-
 fn subject(record: &Record, traced: &Traced) -> Subject {
-    let from = &record.subject;
-    let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-    let compilers = from.compilers.iter().map(|text| Fact::text("compiler", text.clone()));
-    let mut facts: Vec<Fact> = compilers.collect();
-    facts.extend(some(&from.detail).map(|detail| Fact::text("symbols", detail)));
-    facts.extend(stream::facts(traced));
-    let clock = from.clock.iter().map(|span| ClockSpan { cycle: span.cycle, hz: span.hz });
-    Subject {
-        kind: if from.sha256.is_empty() { "trace" } else { "firmware" }.to_owned(),
-        name: some(&from.file).unwrap_or_else(|| "trace".to_owned()),
-        sha256: some(&from.sha256),
-        build_id: from.build_id.clone(),
-        board: some(&from.board),
-        core: some(&from.core),
-        clock: clock.collect(),
-        facts,
+    let mut subject = record.subject.clone();
+    subject.kind = if subject.sha256.is_none() { "trace" } else { "firmware" }.to_owned();
+    if subject.name.is_empty() {
+        subject.name = "trace".to_owned();
     }
+    subject.facts.extend(stream::facts(traced));
+    subject
 }
 
 /// Core cycles that were measured: those of the parts, if not all of the stream was.

@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use strobe_decode::swo::reader::Reader;
-use strobe_model::measurement::Loss;
+use strobe_model::measurement::{
+    Balance, ClockSpan, Instrument, Loss, Parts, Settings as Environment, Subject, Unbalanced, Unit,
+};
 use strobe_model::{
-    Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, FrameTotals, Instrument,
-    Kit, KitWay, Moment, PacketKind, Parts, Profile, Record, Sampling, Sizes, StreamTotals,
-    Subject, TimeBase, Totals, Traced, Trust, Unbalanced, Warning, Watched, Window,
+    Bounds, Cause, CauseCycles, Coverage, EndReason, FrameTotals, Kit, KitWay, Moment, PacketKind,
+    Profile, Record, Sampling, StreamTotals, TimeBase, Totals, Traced, Trust, Warning, Watched,
+    Window,
 };
 use strobe_symbols::Firmware;
+
+use crate::measuring::facts;
 
 use super::gaps::TooLong;
 use super::{Accumulator, Settings, doubt, gaps, steps, windows};
@@ -224,7 +228,7 @@ fn balance(
     sums: &Sums,
     has_firmware: bool,
 ) -> Result<Balance, Unbalanced> {
-    let lost = sampling.lost.as_ref().map_or(0, Loss::known);
+    let lost = sampling.lost.clone().unwrap_or(Loss::Known(0));
     let outside = if has_firmware { "outside the firmware" } else { "without symbols" };
     let unattributed = [
         ("in no function", sums.nameless),
@@ -232,8 +236,10 @@ fn balance(
         ("where tracing was prohibited", sampling.prohibited),
         ("at too many addresses to list", accumulator.places.beyond()),
     ];
+    let is_unknown = matches!(lost, Loss::Unknown(_));
     Balance::new(Parts {
-        taken: sampling.taken + lost,
+        taken_as: if is_unknown { "taken" } else { "due" }.to_owned(),
+        taken: sampling.taken + lost.known(),
         attributed: sums.named,
         unattributed: unattributed
             .into_iter()
@@ -242,6 +248,7 @@ fn balance(
             .collect(),
         idle: sampling.asleep + sums.idle,
         lost,
+        ..Parts::new("samples", Unit::SAMPLES)
     })
 }
 
@@ -329,6 +336,7 @@ fn assemble(
             kind: kind.to_owned(),
             tool: format!("strobe {}", env!("CARGO_PKG_VERSION")),
             settings: settings.shown.iter().cloned().collect(),
+            environment: environment(&traced),
         },
         window: Window {
             begin: Moment::default(),
@@ -344,7 +352,7 @@ fn assemble(
             seen_cycles: sampling.taken,
             lost_cycles: match sampling.lost {
                 Some(Loss::Unknown(_)) => None,
-                _ => Some(parts.lost),
+                _ => Some(parts.lost.known()),
             },
             overhead_cycles: 0,
         },
@@ -364,18 +372,24 @@ fn assemble(
     }
 }
 
+/// What the bytes were recorded from.
+fn environment(traced: &Traced) -> Environment {
+    let source = traced.recording.as_ref().map(|recording| recording.source.clone());
+    let source = source.filter(|source| !source.is_empty());
+    source.map(|source| ("source".to_owned(), source)).into_iter().collect()
+}
+
 fn subject(firmware: Option<&Firmware>, settings: &Settings) -> Subject {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
     let clock = settings.core_hz.map(|hz| ClockSpan { cycle: 0, hz });
     Subject {
-        file: String::new(),
-        sha256: firmware.map(|f| hex(&f.sha256())).unwrap_or_default(),
+        kind: String::new(),
+        name: String::new(),
+        sha256: firmware.map(|f| hex(&f.sha256())),
         build_id: firmware.and_then(|f| f.build_id().map(hex)),
-        compilers: firmware.map(|f| f.producers().to_vec()).unwrap_or_default(),
-        detail: firmware.map(Firmware::detail_note).unwrap_or_default(),
-        board: settings.target.clone(),
-        core: String::new(),
+        board: Some(settings.target.clone()).filter(|target| !target.is_empty()),
+        core: None,
         clock: clock.into_iter().collect(),
-        sizes: Sizes::default(),
+        facts: firmware.map(facts).unwrap_or_default(),
     }
 }

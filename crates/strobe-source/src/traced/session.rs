@@ -9,7 +9,8 @@ use strobe_decode::swo::packet::Packet;
 use strobe_decode::swo::reader::Hint;
 use strobe_decode::swo::timeline::{Event, Events, Group, What};
 use strobe_model::measurement::Timeline;
-use strobe_model::{EndReason, KitWay, Record, Unbalanced, Warning};
+use strobe_model::measurement::Unbalanced;
+use strobe_model::{EndReason, KitWay, Record, Warning};
 use strobe_symbols::Firmware;
 
 use super::notes::{self, Notes};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use strobe_decode::archive::{allocations, profile, samples, symbols};
-use strobe_model::measurement::Measurement;
+use strobe_model::measurement::{Fact, Measurement};
 use strobe_model::{Record, Warning};
 use strobe_source::archive::allocations::{About, beside, of_text, of_tree};
 use strobe_source::archive::{NoNames, measurement, published};
@@ -99,13 +99,14 @@ fn record(
     let places = Places::of(list.pcs.iter().map(|pc| (*pc, 1)));
     accumulator.add_places(places, list.pcs.len() as u64);
     let mut record = accumulator.record(None, firmware, &settings)?;
-    if record.subject.file.is_empty() {
-        record.subject.file = input::file_name(&args.path);
+    if record.subject.name.is_empty() {
+        record.subject.name = input::file_name(&args.path);
     }
     if let Some(symbols) = &args.symbols {
         // There is no firmware to have a hash or debug information.
-        record.subject.sha256.clear();
-        record.subject.detail = format!("functions as {} lists them", input::file_name(symbols));
+        record.subject.sha256 = None;
+        let text = format!("functions as {} lists them", input::file_name(symbols));
+        record.subject.facts = vec![Fact::text("symbols", text)];
     }
     Ok(record)
 }

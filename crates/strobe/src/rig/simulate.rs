@@ -80,7 +80,7 @@ impl Rig {
         for ((i, Outcome { mut record, heaps, .. }), others) in
             outcomes.into_iter().enumerate().zip(others)
         {
-            record.subject.file = input::file_name(&self.members[i].path);
+            record.subject.name = input::file_name(&self.members[i].path);
             if i == self.chosen {
                 simulate::complete(&mut record, &hosts[i], pictures);
                 record.warnings.extend(alone.take());

@@ -168,5 +168,5 @@ fn a_wait_for_a_variable_has_no_carried_bounds() {
     let carried = waiting("carried");
     assert!(matches!(carried.trust(), Trust::Modelled { .. }), "{carried:?}");
     assert_eq!(width(carried.trust()), 0, "their width is not known: {carried:?}");
-    assert!(width(waiting("runs").trust()) < 100);
+    assert!(width(waiting("runs").trust()) > 100, "it takes up what the reads leave open");
 }

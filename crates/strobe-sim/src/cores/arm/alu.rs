@@ -1,7 +1,7 @@
 //! Arithmetic with flags (DDI 0419, A2.2.1 and the pseudocode of each instruction).
 
 use super::cpu::Cpu;
-use super::insn::Condition;
+use strobe_isa::thumb::insn::Condition;
 
 impl Cpu {
     #[inline(always)]

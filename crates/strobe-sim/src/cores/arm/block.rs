@@ -9,12 +9,12 @@ mod waits;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use super::insn::Insn;
 use super::jit::Compiled;
 use super::timing::{Cost, Timing};
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::{HalfCycles, bounds};
 use crate::kernel::observe::code::{Code, Instruction};
+use strobe_isa::thumb::insn::Insn;
 use strobe_model::Bounds;
 
 pub(crate) use self::waits::{in_flash, jump_wait};

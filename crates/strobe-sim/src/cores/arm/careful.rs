@@ -9,7 +9,6 @@ use super::core::{Machine, Sleep};
 use super::cpu::Cpu;
 use super::exec::{Port, exec, load_multiple, write_any};
 use super::fault::Fault;
-use super::insn::Insn;
 use super::mpu::{Purpose, Rights};
 use super::nvic::numbers;
 use super::port::{CarefulPort, NO_WAIT};
@@ -22,6 +21,7 @@ use crate::kernel::device::Size;
 use crate::kernel::flash::{HalfCycles, bounds};
 use crate::kernel::observe::{Access, Observer, Retired, TransferKind, Wait};
 use crate::kernel::semihost::Outcome;
+use strobe_isa::thumb::insn::Insn;
 
 impl<O: Observer> Machine<O> {
     /// Pays for a jump's target in flash.

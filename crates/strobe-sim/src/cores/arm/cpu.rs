@@ -1,8 +1,8 @@
 //! The programmer's registers (DDI 0419 and DDI 0403, B1.4): core registers, flags, masks, the two
 //! stack pointers, and on ARMv7-M the IT state and the floating-point unit.
 
-use super::arch::Architecture;
 use super::fp::Fpu;
+use strobe_isa::thumb::arch::Architecture;
 
 /// Program status bits of xPSR.
 pub const N: u32 = 1 << 31;

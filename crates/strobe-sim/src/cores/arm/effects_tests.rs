@@ -3,13 +3,13 @@
 
 use strobe_isa::thumb::{Access, Address};
 
-use super::arch::Architecture;
 use super::cpu::Cpu;
-use super::decode::decode;
 use super::exec::{Port, Work, exec};
 use super::fault::Fault;
-use super::insn::{Insn, Reg};
 use crate::kernel::device::Size;
+use strobe_isa::thumb::arch::Architecture;
+use strobe_isa::thumb::decode::decode;
+use strobe_isa::thumb::insn::{Insn, Reg};
 
 /// Memory in which every word is a function of its address.
 #[derive(Default, Clone, PartialEq, Debug)]

@@ -6,9 +6,9 @@
 
 use super::cpu::Cpu;
 use super::fault::Fault;
-use super::insn::{Insn, Reg};
 use super::{exec_data, exec_dsp, exec_fp, exec_mem};
 use crate::kernel::device::Size;
+use strobe_isa::thumb::insn::{Insn, Reg};
 
 /// How an instruction reaches memory. Transfers of one instruction are numbered from 0.
 pub(crate) trait Port {

@@ -5,10 +5,10 @@ use super::cpu::Cpu;
 use super::exec::{Port, check_aligned, write_any};
 use super::exec_mem::{load_list, span};
 use super::fault::Fault;
-use super::insn::{Insn, Reg};
-use super::op::Index;
 use super::run::{EXC_RETURN, End};
 use crate::kernel::device::Size;
+use strobe_isa::thumb::insn::{Insn, Reg};
+use strobe_isa::thumb::op::Index;
 
 /// Executes a branch; `None` if it is none of these. `next` is the following instruction's address.
 pub(super) fn branch<P: Port>(

@@ -2,8 +2,8 @@
 
 use super::cpu::Cpu;
 use super::exec::{Port, Work, write_any};
-use super::insn::{Insn, Reg};
-use super::op::{DataOp, Extension, LongOp, Shift};
+use strobe_isa::thumb::insn::{Insn, Reg};
+use strobe_isa::thumb::op::{DataOp, Extension, LongOp, Shift};
 
 fn at(r: Reg) -> usize {
     usize::from(r & 15)

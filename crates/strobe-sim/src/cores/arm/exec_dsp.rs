@@ -3,8 +3,8 @@
 use super::cpu::Cpu;
 use super::exec::write_any;
 use super::exec_data::{signed_saturate, unsigned_saturate};
-use super::insn::{Insn, Reg};
-use super::op::{LaneResult, Lanes, SaturatingOp};
+use strobe_isa::thumb::insn::{Insn, Reg};
+use strobe_isa::thumb::op::{LaneResult, Lanes, SaturatingOp};
 
 fn half(value: u32, top: bool) -> i32 {
     i32::from((if top { value >> 16 } else { value }) as i16)

@@ -4,8 +4,8 @@ use super::cpu::Cpu;
 use super::exec::{Port, check_aligned, write_any};
 use super::exec_mem::span;
 use super::fault::Fault;
-use super::insn::{Insn, NO_REG};
 use crate::kernel::device::Size;
+use strobe_isa::thumb::insn::{Insn, NO_REG};
 
 /// Executes an instruction of the floating-point unit.
 pub(super) fn exec<P: Port>(cpu: &mut Cpu, port: &mut P, insn: Insn) -> Result<(), P::Stop> {

@@ -4,9 +4,9 @@
 
 use super::cpu::Cpu;
 use super::exec::{Port, check_aligned, write_any};
-use super::insn::{Insn, Reg};
-use super::op::{Direction, Index, Width};
 use crate::kernel::device::Size;
+use strobe_isa::thumb::insn::{Insn, Reg};
+use strobe_isa::thumb::op::{Direction, Index, Width};
 
 fn at(r: Reg) -> usize {
     usize::from(r & 15)

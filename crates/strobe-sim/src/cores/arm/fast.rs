@@ -7,12 +7,12 @@ use super::block::{Block, BlockId, NONE, jump_wait};
 use super::core::Machine;
 use super::cpu::Cpu;
 use super::exec::{Port, exec, load_multiple, write_any};
-use super::insn::Insn;
 use super::port::FastPort;
 use super::run::{EXC_RETURN, End, Stop};
 use super::{exec_branch, irregular, special};
 use crate::kernel::device::Size;
 use crate::kernel::observe::{Observer, StackWindow, TransferKind, Wait};
+use strobe_isa::thumb::insn::Insn;
 use strobe_model::{Bounds, Cause};
 
 /// How a block, interpreted or compiled, was left.

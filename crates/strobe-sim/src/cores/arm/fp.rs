@@ -7,7 +7,7 @@
 //! flushing to zero and the flags. Soft-float crates were considered: none has all of square root,
 //! four rounding modes and tininess detected before rounding, which is what Arm does.
 
-use super::op::FpOp;
+use strobe_isa::thumb::op::FpOp;
 
 /// Registers of the floating-point unit.
 #[derive(Debug, Clone, Default)]

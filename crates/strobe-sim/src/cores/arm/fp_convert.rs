@@ -2,7 +2,7 @@
 
 use super::fp::fpscr::*;
 use super::fp::{DEFAULT_NAN, Fpu, QUIET, Rounding, SIGN, is_nan, is_signalling};
-use super::op::Conversion;
+use strobe_isa::thumb::op::Conversion;
 
 impl Fpu {
     /// Executes a conversion of register numbers.

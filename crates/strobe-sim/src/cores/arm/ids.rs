@@ -1,7 +1,7 @@
 //! How ARMv7-M cores identify themselves in the feature registers (DDI 0337I table 4-1, DDI 0439D
 //! table 4-1).
 
-use super::arch::Architecture;
+use strobe_isa::thumb::arch::Architecture;
 
 /// ID_PFR0 to ID_ISAR4, from offset 0xd40 on, on a Cortex-M3.
 const M3: [u32; 13] = [

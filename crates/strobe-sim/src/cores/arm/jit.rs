@@ -4,9 +4,10 @@
 //! and those of the functions that it calls) and compiled with Cranelift. The compiled code does
 //! what the fast path does, no more: RAM and flash only, and nothing but the core changes anything
 //! until the horizon. Calls and returns inside a region it reports to the observer itself. Whatever
-//! else comes up (a device, a block outside the region, the horizon) it leaves to the caller, with the registers, cycles and instructions exactly as the interpreter would have them
-//! at that point. The interpreter stays the reference: a host that Cranelift does not know runs
-//! everything there, as does a build without the feature `compiler` (`jit/without.rs`).
+//! else comes up (a device, a block outside the region, the horizon) it leaves to the caller, with
+//! the registers, cycles and instructions exactly as the interpreter would have them at that point.
+//! The interpreter stays the reference: a host that Cranelift does not know runs everything there,
+//! as does a build without the feature `compiler` (`jit/without.rs`).
 
 mod build;
 mod code;

@@ -7,9 +7,9 @@
 //! named at its rule. Which memory a load meets is not known here: loads from different memories
 //! pair here and do not on silicon.
 
-use super::insn::{Insn, NO_REG, Reg};
-use super::op::Index;
 use super::timing::{CoreKind, Cost};
+use strobe_isa::thumb::insn::{Insn, NO_REG, Reg};
+use strobe_isa::thumb::op::Index;
 
 /// An instruction in a straight run of code.
 #[derive(Debug, Clone, Copy)]
@@ -317,8 +317,8 @@ fn under_divisions(code: &[Placed], costs: &mut [Cost]) {
 pub(super) mod tests {
     use super::*;
     use crate::cores::arm::Architecture;
-    use crate::cores::arm::decode::decode;
     use crate::cores::arm::timing::Timing;
+    use strobe_isa::thumb::decode::decode;
 
     /// Cycles of each instruction of a run of code at 0x100, none of them jumping.
     pub(in super::super) fn cycles(kind: CoreKind, halves: &[u16]) -> Vec<u32> {

@@ -11,10 +11,10 @@ use strobe_model::{Bounds, Cause};
 
 use super::core::Machine;
 use super::fault::Fault;
-use super::insn::Insn;
 use super::nvic::IDLE_PRIORITY;
 use super::port::CarefulPort;
 use crate::kernel::observe::{Observer, Wait};
+use strobe_isa::thumb::insn::Insn;
 
 /// Why an instruction did not complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

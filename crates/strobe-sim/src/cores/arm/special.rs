@@ -1,8 +1,8 @@
 //! Special registers: MRS, MSR and CPS (DDI 0419, B4.2; DDI 0403, B5.2).
 
-use super::arch::Architecture;
 use super::cpu::Cpu;
 use super::system::System;
+use strobe_isa::thumb::arch::Architecture;
 
 /// SYSm of the special registers (B5.1.1 of DDI 0403). 0 to 7 are combinations of APSR, IPSR and
 /// EPSR.

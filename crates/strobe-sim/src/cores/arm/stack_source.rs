@@ -4,9 +4,9 @@
 //! memory, from a special register or from a caller is where another stack begins or goes on, or
 //! where the same one was before.
 
-use super::insn::{Insn, Reg};
 use super::neighbours::result;
-use super::op::DataOp;
+use strobe_isa::thumb::insn::{Insn, Reg};
+use strobe_isa::thumb::op::DataOp;
 
 const SP: Reg = 13;
 
@@ -60,9 +60,9 @@ fn loads(insn: Insn, register: Reg) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::arch::Architecture;
-    use super::super::decode::decode;
     use super::*;
+    use strobe_isa::thumb::arch::Architecture;
+    use strobe_isa::thumb::decode::decode;
 
     fn is_from_elsewhere(code: &[(u16, u16)]) -> bool {
         let arch = Architecture { v7m: true, dsp: true, fp: true };

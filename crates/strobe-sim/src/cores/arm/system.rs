@@ -7,7 +7,6 @@
 
 mod registers;
 
-use super::arch::Architecture;
 use super::bit_band::BitBand;
 use super::core::{CoreOptions, TraceGate};
 use super::debug::Debug;
@@ -17,6 +16,7 @@ use super::nvic::Nvic;
 use super::systick::SysTick;
 use crate::kernel::bus::Interrupts;
 use crate::kernel::device::Size;
+use strobe_isa::thumb::arch::Architecture;
 
 pub use crate::kernel::core::number;
 

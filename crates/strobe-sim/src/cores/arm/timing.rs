@@ -5,14 +5,14 @@
 
 use strobe_model::Bounds;
 
-use super::arch::Architecture;
 use super::exec::Work;
-use super::insn::Insn;
 use super::neighbours::{self, Placed};
-use super::op::LongOp;
 use super::timing_v7m;
 pub use crate::kernel::observe::code::Cost;
 pub(crate) use crate::kernel::observe::code::SKIPPED;
+use strobe_isa::thumb::arch::Architecture;
+use strobe_isa::thumb::insn::Insn;
+use strobe_isa::thumb::op::LongOp;
 
 /// The most that operands can add to an instruction's table row.
 pub(crate) const MOST_FOR_OPERANDS: u32 = timing_v7m::MOST;

@@ -10,9 +10,9 @@
 use strobe_model::Bounds;
 
 use super::exec::Work;
-use super::insn::Insn;
-use super::op::FpOp;
 use super::timing::{CoreKind, Cost};
+use strobe_isa::thumb::insn::Insn;
+use strobe_isa::thumb::op::FpOp;
 
 /// Cycles to refill the pipeline behind a jump to a computed address.
 const REFILL: u8 = 2;
@@ -74,8 +74,8 @@ pub(super) fn cost(kind: CoreKind, insn: Insn) -> Cost {
     Cost { execute, load_store, refill, fetch: 0 }
 }
 
-pub(super) fn accumulates(op: super::op::LongOp) -> bool {
-    use super::op::LongOp::*;
+pub(super) fn accumulates(op: strobe_isa::thumb::op::LongOp) -> bool {
+    use strobe_isa::thumb::op::LongOp::*;
     !matches!(op, Smull | Umull)
 }
 

@@ -27,12 +27,12 @@ use self::trigger::Trigger;
 use super::block::BlockId;
 use super::core::Machine;
 use super::cpu::Cpu;
-use super::insn::Insn;
 use super::waiting::{PollLoops, TurnCost};
 use crate::kernel::bus::Polls;
 use crate::kernel::device::Reading;
 use crate::kernel::flash::accelerator;
 use crate::kernel::observe::{Moment, Observer, Wait};
+use strobe_isa::thumb::insn::Insn;
 
 /// Passes of the head within one turn, at most: of a loop inside the loop.
 const MAX_PASSES: u32 = 256;

@@ -5,13 +5,13 @@
 //! board runs.
 
 use super::Architecture;
-use super::decode::decode;
-use super::insn::Insn;
 use super::{lean, timing, turns};
 use crate::kernel::device::Size;
 use crate::kernel::memory::Memory;
 use crate::kernel::observe::StackWindow;
 use crate::kernel::observe::code::{BlockId, Code, Cost, Instruction};
+use strobe_isa::avr::decode::decode;
+use strobe_isa::avr::insn::Insn;
 use strobe_model::Bounds;
 
 /// Longest block, in instructions: bounds the time until events are looked at.

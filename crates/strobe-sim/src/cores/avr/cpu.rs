@@ -1,7 +1,7 @@
 //! The registers that programs see.
 
 use super::Architecture;
-use super::insn::Special;
+use strobe_isa::avr::insn::Special;
 
 /// Carry.
 pub const C: u8 = 1 << 0;

@@ -3,10 +3,10 @@
 use strobe_isa::avr::{Access, Place, Registers};
 
 use super::cpu::Cpu;
-use super::decode;
 use super::exec::{Port, exec};
-use super::insn::Insn;
 use super::{Architecture, CoreKind};
+use strobe_isa::avr::decode;
+use strobe_isa::avr::insn::Insn;
 
 /// Memory in which every byte is a function of its address.
 #[derive(Default, Clone, PartialEq, Debug)]

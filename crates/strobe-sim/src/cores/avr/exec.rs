@@ -2,7 +2,7 @@
 
 use super::alu;
 use super::cpu::{C, Cpu, I, T};
-use super::insn::{Insn, Lean, Special};
+use strobe_isa::avr::insn::{Insn, Lean, Special};
 
 /// How instructions reach memory and devices.
 pub(super) trait Port {

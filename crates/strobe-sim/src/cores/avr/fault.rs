@@ -1,8 +1,8 @@
 //! What ends a run: on AVR nothing but an opcode that is none.
 
-use super::decode::decode;
-use super::insn::Insn;
 use super::{Architecture, CoreKind};
+use strobe_isa::avr::decode::decode;
+use strobe_isa::avr::insn::Insn;
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! where a block may be left, all flags are as they should be.
 
 use super::cpu::{H, N, S, V};
-use super::insn::{Insn, Lean};
+use strobe_isa::avr::insn::{Insn, Lean};
 
 /// The flags that lean instructions leave alone.
 const SPARED: u8 = H | S | V | N;

@@ -4,11 +4,11 @@
 use super::DATA;
 use super::cpu::Cpu;
 use super::exec::Port;
-use super::insn::{Insn, Special};
 use crate::kernel::bus::Bus;
 use crate::kernel::device::Size;
 use crate::kernel::memory::Memory;
 use crate::kernel::observe::Access;
+use strobe_isa::avr::insn::{Insn, Special};
 
 /// An access that the fast port leaves to the careful one.
 pub(super) struct Miss;

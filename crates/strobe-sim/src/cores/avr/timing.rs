@@ -6,8 +6,8 @@
 //! going elsewhere.
 
 use super::Architecture;
-use super::insn::Insn;
 use crate::kernel::observe::code::Cost;
+use strobe_isa::avr::insn::Insn;
 
 /// Cycles from an interrupt's acceptance to the first instruction in its vector: four, and one more
 /// for a third byte of program counter (ATmega328P data sheet 7.7.1, ATmega2560 7.8.1).

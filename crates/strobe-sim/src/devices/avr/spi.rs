@@ -3,8 +3,8 @@
 //! Wires: `<name>_SCK`, `<name>_MOSI` and `<name>_MISO`, each with `_ON` and `_IN`; the pins
 //! `miso`, `mosi`, `sck` and `ss` of the board file are listened to. A transfer takes eight clocks
 //! from the write to SPDR; single edges are shown while somebody may see them or the clock is slow,
-//! else only its end. SS makes a slave of a master only when it is driven from outside. A slave sees
-//! edges of SCK at once.
+//! else only its end. SS makes a slave of a master only when it is driven from outside. A slave
+//! sees edges of SCK at once.
 
 use serde::Deserialize;
 

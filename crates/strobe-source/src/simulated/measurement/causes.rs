@@ -99,7 +99,7 @@ fn modelled(record: &Record, cause: Cause) -> Option<&ModelledCause> {
 
 /// Cycles, and their causes as parts of them.
 pub(super) fn measures(record: &Record, model: &Model) -> Vec<Measure> {
-    let is_avr = record.subject.core.starts_with("AVR");
+    let is_avr = record.subject.core().starts_with("AVR");
     let kind = |why: Option<String>| match why {
         Some(why) => Kind::Modelled { why },
         None => Kind::Exact,

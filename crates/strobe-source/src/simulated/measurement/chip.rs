@@ -30,7 +30,7 @@ const OF_EACH: &str = "cycles of work on a chip, of those here";
 /// The cycles of a run with what the timing model of the core may be off, where there is such a
 /// model.
 pub(super) fn cycles(record: &Record) -> Option<Quantity> {
-    let (core, board) = (&record.subject.core, &record.subject.board);
+    let (core, board) = (record.subject.core(), record.subject.board());
     let (residual, all) = (residual(core, board)?, record.totals.cycles);
     let band = match is_to_a_time(record) {
         true => residual.in_a_time(all, &spans(record)),
@@ -62,8 +62,9 @@ fn work(record: &Record) -> Bounds {
 fn spans(record: &Record) -> Vec<(u64, u32)> {
     let clock = &record.subject.clock;
     let ends = clock.iter().skip(1).map(|next| next.cycle).chain([record.coverage.run_cycles]);
-    let length =
-        |(span, end): (&strobe_model::ClockSpan, u64)| (end.saturating_sub(span.cycle), span.hz);
+    let length = |(span, end): (&strobe_model::measurement::ClockSpan, u64)| {
+        (end.saturating_sub(span.cycle), span.hz)
+    };
     clock.iter().zip(ends).map(length).collect()
 }
 

@@ -18,7 +18,7 @@ pub(super) fn facts(record: &Record) -> Vec<Fact> {
     if let Some(system) = scheduling.rtos.as_ref().filter(|system| system.understood) {
         out.push(Fact::text("operating system", &system.name));
     }
-    if let ([thread], true) = (&scheduling.threads[..], record.subject.core.starts_with("AVR"))
+    if let ([thread], true) = (&scheduling.threads[..], record.subject.core().starts_with("AVR"))
         && let Some(bytes) = stack_bytes(thread)
     {
         out.push(Fact::figure("stack", Quantity::exact(bytes, Unit::BYTES)));
@@ -107,7 +107,7 @@ pub(super) fn threads(record: &Record, model: &Model) -> Option<Section> {
             row.name.into(),
         ]);
     }
-    let busy = parts.taken.saturating_sub(parts.idle).saturating_sub(parts.lost);
+    let busy = parts.taken.saturating_sub(parts.idle).saturating_sub(parts.lost.known());
     for (n, name) in [(busy, "busy"), (parts.idle, "idle"), (parts.taken, "all cycles")] {
         let mut cells = vec![model.cell(n)];
         cells.resize(table.columns.len() - 1, Cell::Empty);
@@ -185,7 +185,7 @@ pub(super) fn stacks(record: &Record, model: &Model) -> Option<Section> {
         Column::address("structure", "structure").worth(1),
         Column::figure("number", "number", Unit::COUNT).worth(0),
     ]);
-    let known_to_the_byte = record.subject.core.starts_with("AVR") && threads.len() == 1;
+    let known_to_the_byte = record.subject.core().starts_with("AVR") && threads.len() == 1;
     for thread in threads {
         let mark = thread.deepest.as_ref();
         let used = stack_bytes(thread).map(|bytes| match known_to_the_byte {

@@ -229,8 +229,8 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Whether a loop is a part of a calculation, as a shift by several bits: so many turns, which is
-    /// a constant, without memory.
+    /// Whether a loop is a part of a calculation, as a shift by several bits: so many turns, which
+    /// is a constant, without memory.
     fn is_arithmetic(&self, function: &Function, of: &Loop) -> bool {
         let Turn { loads, stores, calls, .. } = self.turn;
         let entry = entry::constants(self.program, function, of);
@@ -308,8 +308,8 @@ impl<'a> Judge<'a> {
         all.map(|(id, _)| id).collect()
     }
 
-    /// Whether a register is for single turns: some set it, and nothing depends on what those before
-    /// have left.
+    /// Whether a register is for single turns: some set it, and nothing depends on what those
+    /// before have left.
     fn is_spare(&self, id: Id) -> bool {
         self.turn.end.get(id).kept.contains(id) && !self.is_used(id) && self.is_dead(id)
     }

@@ -9,7 +9,7 @@ use super::coverage::NOT_NUMBERED;
 /// All of them.
 pub(super) fn balances(record: &Record, traced: &Traced, out: &mut Measurement) {
     if traced.sampling.taken > 0 {
-        samples(record, traced, out);
+        out.balances.push(record.balance.clone());
     }
     let stream = &traced.stream;
     if let Some(frames) = &stream.frames {
@@ -31,24 +31,6 @@ pub(super) fn balances(record: &Record, traced: &Traced, out: &mut Measurement) 
         let what = format!("bytes of port {}", channel.port);
         bytes(&what, channel.bytes, decoded.message_bytes, &others, out);
     }
-}
-
-fn samples(record: &Record, traced: &Traced, out: &mut Measurement) {
-    let parts = record.balance.parts();
-    let lost = traced.sampling.lost.clone().unwrap_or(Loss::Known(parts.lost));
-    let is_unknown = matches!(lost, Loss::Unknown(_));
-    let parts = Parts {
-        what: "samples".to_owned(),
-        unit: Unit::SAMPLES,
-        taken_as: if is_unknown { "taken" } else { "due" }.to_owned(),
-        attributed_as: String::new(),
-        taken: parts.taken,
-        attributed: parts.attributed,
-        unattributed: parts.unattributed.clone(),
-        idle: parts.idle,
-        lost,
-    };
-    add(parts, out);
 }
 
 /// Bytes received. How many never arrived nobody knows.

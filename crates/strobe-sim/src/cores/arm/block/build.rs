@@ -1,8 +1,5 @@
 //! How a block is made: instructions read up to its end, and all that does not depend on data.
 
-use super::super::arch::Architecture;
-use super::super::decode::decode;
-use super::super::insn::Insn;
 use super::super::neighbours::Placed;
 use super::super::timing::Timing;
 use super::waits::{data_wait, first_waits, jump_wait, worst_case};
@@ -10,6 +7,9 @@ use super::{Arrival, Block, Blocks, Meta, NONE, acts_unprivileged, next_it};
 use crate::kernel::bus::Bus;
 use crate::kernel::device::Size;
 use crate::kernel::flash::HalfCycles;
+use strobe_isa::thumb::arch::Architecture;
+use strobe_isa::thumb::decode::decode;
+use strobe_isa::thumb::insn::Insn;
 
 /// Longest block, in instructions: bounds the time until events are looked at.
 const MAX_INSTRUCTIONS: usize = 64;

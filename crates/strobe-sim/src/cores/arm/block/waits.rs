@@ -1,11 +1,11 @@
 //! What the instructions of a block wait, beyond the table of cycles, wherever their data lie.
 
-use super::super::insn::Insn;
 use super::super::neighbours::{self, Placed};
 use super::super::timing::{MOST_FOR_OPERANDS, SYSTEM_BUS, Timing};
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycles;
 use crate::kernel::memory::MemoryKind;
+use strobe_isa::thumb::insn::Insn;
 
 /// What a jump into RAM waits: the system bus adds a register stage to fetches (DDI 0337, system
 /// bus interface), and data may have the bus.

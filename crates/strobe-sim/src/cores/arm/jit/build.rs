@@ -23,13 +23,13 @@ use super::flags::{self, Flags};
 use super::region::Plan;
 use super::{Counters, Slot, Ways};
 use crate::cores::arm::cpu::Cpu;
-use crate::cores::arm::insn::{Insn, NO_REG};
 use crate::cores::arm::run::EXC_RETURN;
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycles;
 use crate::kernel::flash::accelerator::JUMPED;
 use crate::kernel::observe::StackWindow;
 use crate::kernel::pace::Model;
+use strobe_isa::thumb::insn::{Insn, NO_REG};
 
 /// Builds the function of a region.
 pub(super) fn function(

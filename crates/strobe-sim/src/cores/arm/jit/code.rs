@@ -18,10 +18,10 @@ use crate::cores::arm::core::Machine;
 use crate::cores::arm::cpu::Cpu;
 use crate::cores::arm::exec::{Port, Work, exec};
 use crate::cores::arm::fault::Fault;
-use crate::cores::arm::insn::Insn;
 use crate::kernel::device::Size;
 use crate::kernel::flash::accelerator::Accelerator;
 use crate::kernel::observe::{Observer, StackWindow, TransferKind};
+use strobe_isa::thumb::insn::Insn;
 
 /// What compiled code reads and writes besides the registers.
 #[repr(C)]

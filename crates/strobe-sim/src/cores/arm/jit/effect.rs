@@ -2,10 +2,10 @@
 //! the choice of blocks.
 
 use super::flags::{ALL, CARRY, NZ, Set};
-use crate::cores::arm::insn::{Insn, NO_REG};
-use crate::cores::arm::op::{DataOp, Shift};
 use crate::kernel::bus::Bus;
 use crate::kernel::device::Size;
+use strobe_isa::thumb::insn::{Insn, NO_REG};
+use strobe_isa::thumb::op::{DataOp, Shift};
 
 /// What an instruction has to do with flags.
 pub(super) struct Effect {

@@ -13,7 +13,7 @@ use super::build::{Build, trusted};
 use super::effect;
 use crate::cores::arm::block::Block;
 use crate::cores::arm::cpu::Cpu;
-use crate::cores::arm::insn::Condition;
+use strobe_isa::thumb::insn::Condition;
 
 /// A set of flags, for the analysis.
 pub(super) type Set = u8;

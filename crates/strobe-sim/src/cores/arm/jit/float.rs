@@ -10,7 +10,7 @@ use super::flags::Flags;
 use super::memory::Span;
 use crate::cores::arm::cpu::Cpu;
 use crate::cores::arm::fp::Fpu;
-use crate::cores::arm::insn::{Insn, NO_REG};
+use strobe_isa::thumb::insn::{Insn, NO_REG};
 
 impl Build<'_> {
     pub(super) fn floating_point(&mut self, insn: Insn) {

@@ -7,8 +7,8 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::build::{Build, trusted};
 use crate::cores::arm::cpu::Cpu;
-use crate::cores::arm::insn::{Insn, Reg};
 use crate::kernel::device::Size;
+use strobe_isa::thumb::insn::{Insn, Reg};
 
 /// Whether an instruction is one of those.
 pub(super) fn is_compiled(insn: Insn) -> bool {

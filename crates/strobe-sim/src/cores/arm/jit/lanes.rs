@@ -7,8 +7,8 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::build::{Build, trusted};
 use crate::cores::arm::cpu::Cpu;
-use crate::cores::arm::insn::Insn;
-use crate::cores::arm::op::{LaneResult, Lanes};
+use strobe_isa::thumb::insn::Insn;
+use strobe_isa::thumb::op::{LaneResult, Lanes};
 
 /// The highest bit of each byte, and all below.
 const TOPS: i64 = 0x8080_8080;

@@ -6,9 +6,9 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use super::build::Build;
 use super::flags::Carry;
 use super::memory::Span;
-use crate::cores::arm::insn::{Insn, Reg};
-use crate::cores::arm::op::Shift;
 use crate::kernel::device::Size;
+use strobe_isa::thumb::insn::{Insn, Reg};
+use strobe_isa::thumb::op::Shift;
 
 impl Build<'_> {
     pub(super) fn insn(&mut self, insn: Insn) {

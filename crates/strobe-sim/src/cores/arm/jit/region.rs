@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::{Hot, effect};
 use crate::cores::arm::block::{Block, BlockId, Blocks, NONE};
-use crate::cores::arm::insn::{Condition, Insn};
 use crate::cores::arm::timing::{MOST_FOR_OPERANDS, most_for_long_multiply};
 use crate::kernel::bus::Bus;
+use strobe_isa::thumb::insn::{Condition, Insn};
 
 /// Most blocks of a region.
 const MOST_BLOCKS: usize = 160;

@@ -5,9 +5,9 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::build::Build;
 use super::memory::Span;
-use crate::cores::arm::insn::{Insn, NO_REG, Reg};
-use crate::cores::arm::op::{Direction, Index, Width};
 use crate::kernel::device::Size;
+use strobe_isa::thumb::insn::{Insn, NO_REG, Reg};
+use strobe_isa::thumb::op::{Direction, Index, Width};
 
 impl Build<'_> {
     pub(super) fn moved(&mut self, n: Reg, imm: i16) -> Value {

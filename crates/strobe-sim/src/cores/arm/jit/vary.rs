@@ -12,10 +12,10 @@ use super::flags::{self, Flags};
 use super::region::{Otherwise, Place};
 use super::{Event, effect};
 use crate::cores::arm::cpu::Cpu;
-use crate::cores::arm::insn::{Condition, Insn};
-use crate::cores::arm::op::LongOp;
 use crate::cores::arm::timing::{MOST_FOR_OPERANDS, SKIPPED, most_for_long_multiply};
 use crate::kernel::pace::Model;
+use strobe_isa::thumb::insn::{Condition, Insn};
+use strobe_isa::thumb::op::LongOp;
 
 impl Build<'_> {
     /// An instruction in an IT block.

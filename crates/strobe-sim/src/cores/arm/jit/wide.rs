@@ -14,9 +14,9 @@ use super::halves;
 use super::lanes;
 use super::region;
 use crate::cores::arm::cpu::Cpu;
-use crate::cores::arm::insn::{Insn, NO_REG, Reg};
-use crate::cores::arm::op::{DataOp, Extension, LongOp, Shift};
 use crate::kernel::device::Size;
+use strobe_isa::thumb::insn::{Insn, NO_REG, Reg};
+use strobe_isa::thumb::op::{DataOp, Extension, LongOp, Shift};
 
 /// Whether an instruction runs by calling the interpreter, and then the core registers that it
 /// reads and writes; it does nothing to N, Z, C and V and does not use memory.

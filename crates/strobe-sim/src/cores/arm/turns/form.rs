@@ -1,9 +1,9 @@
 //! Instructions by what a proof must know of them: how a value that changes with each turn passes
 //! through, or that none may.
 
-use crate::cores::arm::insn::{Condition, Insn, NO_REG, Reg};
 use crate::cores::arm::neighbours::{address_registers, result};
-use crate::cores::arm::op::{DataOp, Extension, Shift, Width};
+use strobe_isa::thumb::insn::{Condition, Insn, NO_REG, Reg};
+use strobe_isa::thumb::op::{DataOp, Extension, Shift, Width};
 
 /// An operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub(super) fn address_inputs(insn: Insn) -> u16 {
 
 /// The base register that an access changes, if it does.
 pub(super) fn writes_back(insn: Insn) -> Option<Reg> {
-    use crate::cores::arm::op::Index;
+    use strobe_isa::thumb::op::Index;
     match insn {
         Insn::Push { .. } | Insn::Pop { .. } | Insn::PopPc { .. } => Some(13),
         Insn::Ldm { n, list } => (list >> n & 1 == 0).then_some(n),

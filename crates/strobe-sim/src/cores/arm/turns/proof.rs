@@ -8,9 +8,9 @@
 use super::form::{Extend, Form, Operand, address_inputs, form, output, writes_back};
 use super::inputs::{Input, bits, inputs, overlap};
 use super::record::{MemoryAccess, Place, Recording, Registers, Step};
-use crate::cores::arm::insn::{Condition, Insn, NO_REG, Reg};
 use crate::kernel::device::{Reading, Size};
 use crate::kernel::turns::{Flags, Turns, Value};
+use strobe_isa::thumb::insn::{Condition, Insn, NO_REG, Reg};
 
 /// Memory as an instruction leaves it.
 #[derive(Debug, Clone, Copy)]

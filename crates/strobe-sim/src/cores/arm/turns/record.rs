@@ -2,9 +2,9 @@
 
 use crate::cores::arm::block::BlockId;
 use crate::cores::arm::cpu::Cpu;
-use crate::cores::arm::insn::Insn;
 use crate::kernel::device::{Reading, Size};
 use crate::kernel::observe::Wait;
+use strobe_isa::thumb::insn::Insn;
 
 /// Registers and flags behind an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! The effects of each instruction of a turn on values in the next turns.
 
 use super::super::cpu::{C, I, N, S, T, V, Z};
-use super::super::insn::{Insn, Special};
 use super::cells::{Cell, Cells, Flag, Trouble};
 use super::chain::Side;
 use super::record::{ByteAccess, Place};
 use super::sums::{ADC, ADD, DEC, INC, SBC, SUB};
 use super::wide::Wide;
 use crate::kernel::device::Reading;
+use strobe_isa::avr::insn::{Insn, Special};
 
 /// Flags that logic sets.
 const LOGIC: u8 = S | V | N | Z;

@@ -2,13 +2,13 @@
 
 use super::super::block::NONE;
 use super::super::core::Machine;
-use super::super::insn::Insn;
 use super::super::run::Here;
 use super::super::{DATA, exec::End};
 use crate::kernel::bus::io::IO_END;
 use crate::kernel::device::Reading;
 use crate::kernel::observe::code::BlockId;
 use crate::kernel::observe::{Access, Moment, Observer};
+use strobe_isa::avr::insn::Insn;
 
 /// Instructions of the longest turn: loops that wait are short, and so is what they call.
 const MAX_STEPS: usize = 600;

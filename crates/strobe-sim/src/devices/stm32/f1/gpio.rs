@@ -128,8 +128,8 @@ impl Gpio {
         (!(open_drain && level)).then_some(level)
     }
 
-    /// The level of a pin whose output stage leaves it alone. An input that nothing holds reads low;
-    /// an open-drain output that lets go is taken to have its pull-up on the circuit board.
+    /// The level of a pin whose output stage leaves it alone. An input that nothing holds reads
+    /// low; an open-drain output that lets go is taken to have its pull-up on the circuit board.
     fn level(&self, pin: usize, cx: &Context) -> bool {
         let unheld = match self.mode(pin) {
             Mode::Pulled => bit(self.odr, pin as u32),
