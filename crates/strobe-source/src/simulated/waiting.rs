@@ -168,7 +168,7 @@ fn rounds(samples: &[AddressSample], function: &Function, of: &Loop) -> u64 {
         let falls = step.end == of.head && step.successors().contains(&step.end);
         Some(match step.next {
             step::Next::Branch { to, .. } | step::Next::Jump(to) if to == of.head => sample.jumped,
-            _ if falls => sample.count - sample.jumped,
+            _ if falls => sample.count.saturating_sub(sample.jumped),
             _ => 0,
         })
     };

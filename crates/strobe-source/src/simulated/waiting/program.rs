@@ -82,16 +82,16 @@ impl<'a> Program<'a> {
         while at < range.end {
             let code = self.firmware.code_kind(at).is_none_or(|kind| kind == CodeKind::Thumb);
             let Some(first) = self.firmware.half_at(at).filter(|_| code) else {
-                (at, it) = (at + 2, 0);
+                (at, it) = (at.saturating_add(2), 0);
                 continue;
             };
-            let second = self.firmware.half_at(at + 2).unwrap_or_default();
+            let second = self.firmware.half_at(at.saturating_add(2)).unwrap_or_default();
             let (insn, size) = thumb::decode(thumb::Architecture::V7EM_FP, at, first, second);
             let conditional = it != 0;
             let insn = if conditional && size == 2 { insn.inside_it_block() } else { insn };
             it = next_it(it, insn);
             out.insert(at, arm::step(at, (insn, size), conditional, self.only_target(at)));
-            at += size;
+            at = at.saturating_add(size);
         }
         out
     }
@@ -102,10 +102,10 @@ impl<'a> Program<'a> {
         let (mut at, mut out) = (range.start, BTreeMap::new());
         while at < range.end {
             let Some(first) = self.firmware.half_at(at) else { break };
-            let second = self.firmware.half_at(at + 2).unwrap_or_default();
+            let second = self.firmware.half_at(at.saturating_add(2)).unwrap_or_default();
             let (insn, size) = avr_isa::decode(core, at, first, second);
             out.insert(at, avr::step(at, (insn, size), self.only_target(at)));
-            at += size;
+            at = at.saturating_add(size);
         }
         out
     }
