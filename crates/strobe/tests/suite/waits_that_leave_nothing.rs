@@ -111,7 +111,7 @@ fn a_count_that_goes_on_when_the_loop_is_entered_anew_is_work() {
 /// What goes on from turn to turn in another way than by counting is taken for work, also where
 /// somebody who reads it sees a wait.
 #[test]
-fn what_is_no_count_is_work() {
+fn shift_registers_and_locks_count_as_work() {
     // As a button is debounced: movs r3, #0; movs r4, #1; back: ldr r1, [r2]; lsls r3, #1;
     // uxtb r3, r3; ands r1, r4; orrs r3, r1; cmp r3, #255; bne back
     let history = [0x2300, 0x2401, 0x6811, 0x005b, 0xb2db, 0x4021, 0x430b, 0x2bff, 0xd1f8];
