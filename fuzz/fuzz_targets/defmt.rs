@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use strobe_model::Decoded;
+use strobe_source::defmt::message::Decoded;
 use strobe_source::defmt::{Log, Table};
 use strobe_symbols::Firmware;
 use strobe_synth::{ElfBuilder, Section, Symbol};

@@ -6,7 +6,8 @@
 #![no_main]
 
 use strobe_decode::kit::{Decoder, Event, Stats, is_likely, values_of};
-use strobe_model::{HeapThread, KitWay};
+use strobe_source::archive::report::HeapThread;
+use strobe_source::traced::Transport;
 use strobe_source::traced::{Accumulator, KitSetting, Settings, Tracks};
 use strobe_synth::kit::{frame, head};
 
@@ -25,7 +26,7 @@ fn record<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> String {
     let settings = Settings {
         core_hz: Some(16_000_000),
         tick_cycles: Some(3),
-        kit: Some(KitSetting { way: KitWay::Rtt, number: 3 }),
+        kit: Some(KitSetting { way: Transport::Rtt, number: 3 }),
         ..Settings::default()
     };
     let mut accumulator = Accumulator::new(None);

@@ -6,9 +6,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use strobe_report::export::{Choice, FORMATS};
-use strobe_report::file;
-use strobe_report::text::{self, Selection, Tree};
-use strobe_report::{Excerpt, Options, Style};
+use strobe_report::{Excerpt, Options, Style, file};
+use strobe_report::text::{Selection, Tree, self};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(read) = file::read(bytes) else { return };

@@ -17,5 +17,4 @@ pub mod evidence;
 pub mod figures;
 pub mod naming;
 pub mod paint;
-pub mod pairing;
 pub mod statistics;

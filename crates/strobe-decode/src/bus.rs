@@ -8,13 +8,15 @@ pub mod baud;
 mod core;
 pub mod i2c;
 mod measurement;
+pub mod report;
 pub mod spi;
 pub mod uart;
 
-use strobe_model::{
-    BusFault, BusLane, BusReport, BusTransfer, BusWord, CaptureSummary, Distribution, FaultKind,
-    LaneSummary, Stretched,
+use crate::bus::report::{
+    BusFault, BusLane, BusReport, BusTransfer, BusWord, FaultKind, LaneSummary, Stretched,
 };
+use crate::pins::report::CaptureSummary;
+use crate::summary::ValueSummary;
 
 use crate::capture::Capture;
 
@@ -30,7 +32,7 @@ pub struct Decoded {
     /// By time.
     pub faults: Vec<BusFault>,
     /// I2C: how long the clock was held low.
-    pub clock_low_ps: Option<Distribution>,
+    pub clock_low_ps: Option<ValueSummary>,
     /// I2C: clock lows far longer than the others.
     pub stretched: Option<Stretched>,
     /// What the reader should know.
@@ -61,7 +63,7 @@ impl Decoded {
             protocol: protocol.to_owned(),
             settings: Vec::new(),
             lanes: self.lanes,
-            transfer_gaps_ps: Distribution::of(gaps),
+            transfer_gaps_ps: ValueSummary::of(gaps),
             transfers: self.transfers,
             clock_low_ps: self.clock_low_ps,
             stretched: self.stretched,

@@ -34,11 +34,10 @@
 mod read;
 mod write;
 
+use crate::trace_settings::TraceSettings;
 use serde::{Deserialize, Serialize};
-use strobe_model::TraceSettings;
 
 pub use read::{Chunk, Content, Damage, Ending, Error, Reader, Summary};
-pub use strobe_model::Flashed;
 pub use write::Writer;
 
 /// The version of the format that this writes, and the newest that it reads.
@@ -61,6 +60,30 @@ mod kind {
     pub const NOTE: u16 = 2;
     pub const POLLED: u16 = 3;
     pub const END: u16 = 4;
+}
+
+/// Firmware that was programmed into the target's flash before a recording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flashed {
+    /// The program that did it, as `OpenOCD 0.12.0`.
+    pub by: String,
+    /// Bytes of the firmware's image.
+    pub bytes: u64,
+    /// The time for erasing and writing, in microseconds of the host.
+    pub write_us: u64,
+    /// Every byte was read back and is that of the image.
+    pub verified: bool,
+    /// The time for that, in microseconds of the host.
+    #[serde(default)]
+    pub verify_us: u64,
+}
+
+impl Flashed {
+    /// Bytes written per second, erasing included, if it took any time.
+    pub fn bytes_per_second(&self) -> Option<u64> {
+        let rate = u128::from(self.bytes) * 1_000_000 / u128::from(self.write_us.max(1));
+        u64::try_from(rate).ok().filter(|_| self.write_us > 0)
+    }
 }
 
 /// What is needed to interpret a recording.

@@ -34,5 +34,8 @@ pub mod kit;
 #[cfg(test)]
 mod measured_tests;
 pub mod orbflow;
+pub mod pairing;
 pub mod pins;
+pub mod summary;
 pub mod swo;
+pub mod trace_settings;

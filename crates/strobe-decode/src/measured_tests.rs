@@ -153,15 +153,19 @@ fn a_serial_line() {
 #[test]
 fn a_bus_with_transfers() {
     let mut report = buses::i2c();
-    let time =
-        |time_ps, cycles, awake_cycles| strobe_model::CoreTime { time_ps, cycles, awake_cycles };
-    report.core = Some(strobe_model::BusCore {
+    let time = |time_ps, cycles, awake_cycles| crate::bus::report::CoreTime {
+        time_ps,
+        cycles,
+        awake_cycles,
+    };
+    report.core = Some(crate::bus::report::BusCore {
         span: time(356_805_556, 17_127, 9_000),
         words: time(347_222_224, 16_666, 8_500),
         transfers: Some(time(354_000_000, 16_992, 8_900)),
     });
     let unit = "pixel".to_owned();
-    report.unit = Some(strobe_model::BusUnit { name: unit, words: 2, count: 1, per_second: None });
+    report.unit =
+        Some(crate::bus::report::BusUnit { name: unit, words: 2, count: 1, per_second: None });
     let measurement = crate::bus::measurement(&report, crate::bus::Listing::EachWord);
     let figures = checked(&measurement, 7000);
     has(
@@ -197,7 +201,7 @@ fn a_bus_with_transfers() {
 fn two_recordings_side_by_side() {
     let report = pins::against();
     let [a, b] = [pins::simulated_pins(), pins::pins()].map(|pins| crate::pins::measurement(&pins));
-    let measurement = strobe_analyse::pairing::measurement(&report, a, b);
+    let measurement = crate::pairing::measurement(&report, a, b);
     let figures = checked(&measurement, 25_000);
     let all: Vec<_> = report.pairs.iter().flat_map(|pair| &pair.figures).collect();
     has(&figures, &[("totals/figures", all.len() as f64), ("parts/b/totals/edges", 102.0)]);

@@ -2,11 +2,11 @@
 
 mod measurement;
 mod pulses;
+pub mod report;
 
-use strobe_model::{
-    Bounds, CaptureSummary, Distribution, Jitter, PinInterval, PinStatistics, SimulatedCapture,
-    ValueCounts,
-};
+use crate::pins::report::{CaptureSummary, Jitter, PinInterval, PinStatistics, SimulatedCapture};
+use crate::summary::{ValueCounts, ValueSummary};
+use strobe_model::Bounds;
 
 pub use strobe_model::spelling::Edges;
 
@@ -57,11 +57,11 @@ fn counted(capture: &Capture, channel: &Channel, histogram: Option<u64>) -> PinS
     let mut counts = Counts::default();
     let walk = Walk::along(channel, capture.end, &mut counts);
     let distribution = |values: &ValueCounts| {
-        Distribution::of_counts(values, |ticks| capture.ps(ticks), histogram)
+        ValueSummary::of_counts(values, |ticks| capture.ps(ticks), histogram)
     };
     let period = distribution(&counts.periods);
     PinStatistics {
-        duty_ppm: Distribution::of_counts(&counts.duties, |ppm| ppm, None),
+        duty_ppm: ValueSummary::of_counts(&counts.duties, |ppm| ppm, None),
         high_ps: distribution(&counts.high),
         low_ps: distribution(&counts.low),
         jitter: jitter(period.as_ref(), distribution(&counts.cycle_to_cycle)),
@@ -103,7 +103,7 @@ fn bounded(
     }
 }
 
-fn jitter(period: Option<&Distribution>, cycle_to_cycle: Option<Distribution>) -> Option<Jitter> {
+fn jitter(period: Option<&ValueSummary>, cycle_to_cycle: Option<ValueSummary>) -> Option<Jitter> {
     Some(Jitter { period_ps: period?.deviation, cycle_to_cycle_ps: cycle_to_cycle? })
 }
 
@@ -111,11 +111,11 @@ fn jitter(period: Option<&Distribution>, cycle_to_cycle: Option<Distribution>) -
 fn distribution(
     [values, low, high]: [Vec<u64>; 3],
     histogram: Option<u64>,
-) -> Option<Distribution> {
+) -> Option<ValueSummary> {
     let bounds: Vec<_> = low.into_iter().zip(high).collect();
     let distribution = match histogram {
-        Some(step) => Distribution::with_histogram(values.clone(), step),
-        None => Distribution::of(values.clone()),
+        Some(step) => ValueSummary::with_histogram(values.clone(), step),
+        None => ValueSummary::of(values.clone()),
     };
     Some(distribution?.bounded(&values, &bounds))
 }
@@ -125,7 +125,7 @@ fn cycle_to_cycle(
     capture: &Capture,
     [likely, low, high]: [&Lists; 3],
     histogram: Option<u64>,
-) -> Option<Distribution> {
+) -> Option<ValueSummary> {
     let apart = |periods: &[Period]| capture.ps(periods[0].0.abs_diff(periods[1].0));
     let values = likely.periods.windows(2).map(apart).collect();
     let pairs = || low.periods.windows(2).zip(high.periods.windows(2));
@@ -143,7 +143,7 @@ fn cycle_to_cycle(
 }
 
 /// The high part of each period, in millionths.
-fn duty([likely, low, high]: [&Lists; 3]) -> Option<Distribution> {
+fn duty([likely, low, high]: [&Lists; 3]) -> Option<ValueSummary> {
     let parts =
         |list: &Lists| list.periods.iter().filter_map(|(_, parts)| *parts).collect::<Vec<_>>();
     // In a bound these are no longer together a period: what one has less, the other may have more.
@@ -226,7 +226,7 @@ pub fn interval(
         }
     }
     let times_ps = match capture.simulated {
-        None => Distribution::of_counts(&times, |ticks| capture.ps(ticks), histogram),
+        None => ValueSummary::of_counts(&times, |ticks| capture.ps(ticks), histogram),
         Some(_) => distribution(bounds, histogram),
     };
     PinInterval { from: from.name(capture), to: to.name(capture), times_ps, unanswered }

@@ -14,6 +14,7 @@ mod interrupts;
 mod meaning;
 pub mod measurement;
 mod published;
+pub mod report;
 mod spans;
 mod threads;
 mod timeline;

@@ -5,14 +5,17 @@ mod arm;
 mod avr;
 mod flow;
 mod measurement;
+pub mod report;
 mod seen;
 #[cfg(test)]
 mod tests;
 
-use strobe_model::{
-    BlockCycles, Cause, CausedCycles, CycleRange, CyclesReport, FunctionCycles, InstructionCycles,
-    LoopCycles, Record, RunCycles, SourceLine,
+use crate::cycles::report::{
+    BlockCycles, CausedCycles, CycleRange, CyclesReport, FunctionCycles, InstructionCycles,
+    LoopCycles, RunCycles, SourceLine,
 };
+use crate::simulated::run_record::RunRecord;
+use strobe_model::Cause;
 use strobe_sim::board::{Board, BoardError};
 use strobe_symbols::{Firmware, Function, Instruction};
 
@@ -42,7 +45,7 @@ pub struct Request<'a> {
     /// Core clock, where known.
     pub clock_hz: Option<u32>,
     /// What a run saw.
-    pub run: Option<&'a Record>,
+    pub run: Option<&'a RunRecord>,
 }
 
 /// Explains a function.

@@ -11,6 +11,7 @@
 //! sent. Without the feature `defmt` there is no table, and a firmware that needs one is reported.
 
 mod log;
+pub mod message;
 #[cfg(feature = "defmt")]
 mod shape;
 #[cfg(feature = "defmt")]

@@ -12,9 +12,11 @@
 
 pub mod archive;
 mod attach;
+mod code_profile;
 #[cfg(feature = "simulator")]
 pub mod cycles;
 pub mod defmt;
+mod exception;
 mod growth;
 mod measuring;
 mod names;

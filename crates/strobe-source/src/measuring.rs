@@ -1,9 +1,10 @@
 //! What the builders of measurements have in common.
 
+use strobe_decode::summary::ValueSummary;
+use strobe_model::measurement;
 use strobe_model::measurement::{
     Balance, Cell, Column, Fact, Finding, Instrument, Measurement, Parts, Severity, Trust, Unit,
 };
-use strobe_model::{Distribution, measurement};
 use strobe_symbols::Firmware;
 
 /// An instrument of this tool, without settings yet.
@@ -56,7 +57,7 @@ pub(crate) fn unknown(why: &str) -> Cell {
 /// The distributions that there are, as name and values.
 pub(crate) fn distributions<'a>(
     unit: &Unit,
-    all: impl IntoIterator<Item = (String, Option<&'a Distribution>)>,
+    all: impl IntoIterator<Item = (String, Option<&'a ValueSummary>)>,
 ) -> Vec<measurement::Distribution> {
     let each = all.into_iter().filter_map(|(name, d)| d?.measured(&name, unit.clone()));
     each.collect()

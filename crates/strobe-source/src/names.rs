@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use strobe_model::{AddressSample, Bounds, CauseCycles, Frame, Function, Profile};
+use crate::code_profile::{AddressSample, CodeProfile, Frame, Function};
+use strobe_model::{Bounds, CauseCycles};
 use strobe_symbols::Firmware;
 
 /// Functions that do not lie inside another one, sorted and disjoint: what a call tree can
@@ -73,7 +74,7 @@ pub(crate) struct Names<'a> {
     firmware: &'a Firmware,
     functions: HashMap<(String, Option<String>), u32>,
     files: HashMap<String, u32>,
-    pub profile: Profile,
+    pub profile: CodeProfile,
 }
 
 impl<'a> Names<'a> {
@@ -82,7 +83,7 @@ impl<'a> Names<'a> {
             firmware,
             functions: HashMap::new(),
             files: HashMap::new(),
-            profile: Profile::default(),
+            profile: CodeProfile::default(),
         }
     }
 

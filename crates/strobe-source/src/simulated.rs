@@ -19,6 +19,7 @@ mod record;
 mod recording;
 pub mod rig;
 mod rtos;
+pub mod run_record;
 mod scheduling;
 mod script;
 mod settings;
@@ -29,7 +30,7 @@ mod waiting;
 
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::{EndReason, Record};
+use crate::simulated::run_record::{EndReason, RunRecord};
 use strobe_sim::board::{Board, BoardError};
 use strobe_sim::bus::Bus;
 use strobe_sim::device::part::Picture;
@@ -292,7 +293,7 @@ fn record_of(
     settings: &Settings,
     host: &mut dyn Host,
     interrupted: &AtomicBool,
-) -> Result<Record, Error> {
+) -> Result<RunRecord, Error> {
     let bus = ready(firmware, board, settings)?;
     let mut run = drive::Run::new(firmware, board, settings, bus, host)?;
     let end = run.drive(host, interrupted);
@@ -378,7 +379,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 #[derive(Debug)]
 pub struct Outcome {
     /// What was measured.
-    pub record: Record,
+    pub record: RunRecord,
     /// Instructions from reset on.
     pub instructions: u64,
     /// How the firmware had set the flash at the end.

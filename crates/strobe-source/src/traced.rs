@@ -27,18 +27,19 @@ mod span;
 mod steps;
 mod threads;
 mod timeline;
+pub mod totals;
 mod watched;
 mod windows;
 
-use strobe_model::{KitWay, Recording};
+use crate::traced::totals::Recording;
 
 use crate::defmt::Table;
 
 pub use accumulator::Accumulator;
 pub use intake::{Intake, Listener, Payload};
+pub use kit::model::Transport;
 pub use kit::{KitSetting, kit_setting};
-pub use measurement::measurement;
-pub use record::NONSENSE_PERCENT;
+pub use record::{NONSENSE_PERCENT, StreamRecord};
 pub use replay::Error as ReplayError;
 pub use samples::{MOST_PLACES, Places};
 pub use session::{Error, Port, Session, Sink};
@@ -75,13 +76,13 @@ pub struct Settings {
     /// Settings to be shown, by name.
     pub shown: Vec<(String, String)>,
     /// What the user should know of how the stream came here.
-    pub warnings: Vec<strobe_model::Warning>,
+    pub warnings: Vec<strobe_model::measurement::Finding>,
 }
 
 impl Settings {
     /// The stimulus port of the kit's records, if they come over ITM.
     pub fn kit_port(&self) -> Option<u8> {
-        let kit = self.kit.filter(|kit| kit.way == KitWay::Itm)?;
+        let kit = self.kit.filter(|kit| kit.way == Transport::Itm)?;
         u8::try_from(kit.number).ok()
     }
 }

@@ -6,10 +6,10 @@ mod spec;
 
 use std::process::ExitCode;
 
+use strobe_decode::bus::report::BusUnit;
 use strobe_decode::bus::{self, Listing};
 use strobe_decode::capture::Capture;
 use strobe_decode::pins;
-use strobe_model::BusUnit;
 use strobe_model::measurement::Measurement;
 use strobe_source::simulated::extremes;
 
@@ -129,8 +129,8 @@ fn measured(
 fn decode(
     capture: &Capture,
     text: &str,
-    summary: strobe_model::CaptureSummary,
-) -> anyhow::Result<strobe_model::BusReport> {
+    summary: strobe_decode::pins::report::CaptureSummary,
+) -> anyhow::Result<strobe_decode::bus::report::BusReport> {
     let mut spec = spec::Spec::parse(text)?;
     let (decoded, settings) = match spec.decoder.as_str() {
         "uart" => spec::uart(&mut spec, capture)?,

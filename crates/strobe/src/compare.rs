@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use strobe_analyse::compare::threshold::{self, Limit};
-use strobe_model::EndReason;
 use strobe_model::measurement::{Ended, Finding, Measurement, Severity};
 use strobe_report::text;
 use strobe_source::simulated::Phase;
+use strobe_source::simulated::run_record::EndReason;
 use strobe_source::{Attach, attach};
 
 use crate::log::is_part;

@@ -4,7 +4,8 @@ use std::io;
 use std::process::ExitCode;
 
 use strobe_model::measurement::Ended;
-use strobe_model::{EndReason, Record};
+use strobe_source::simulated::run_record::{EndReason, RunRecord};
+use strobe_source::traced::StreamRecord;
 
 use crate::terminal::message;
 
@@ -166,7 +167,7 @@ pub fn of_end(ended: &Ended) -> Option<u8> {
 }
 
 /// The exit code for how a run ended.
-pub fn code_for(record: &Record) -> ExitCode {
+pub fn code_for(record: &RunRecord) -> ExitCode {
     let code = match &record.window.end_reason {
         EndReason::Exit { code } if *code != 0 => of_firmware(*code),
         EndReason::HardFault => HARD_FAULT,
@@ -179,8 +180,15 @@ pub fn code_for(record: &Record) -> ExitCode {
         | EndReason::Reached { .. }
         | EndReason::Limit
         | EndReason::SleepsForever
-        | EndReason::EndOfRecording
         | EndReason::OtherChip { .. } => 0,
     };
     code.into()
+}
+
+/// The exit code for a stream that was read.
+pub fn code_for_stream(record: &StreamRecord) -> ExitCode {
+    if record.interrupted {
+        return INTERRUPTED.into();
+    }
+    if record.unreached().is_empty() { ExitCode::SUCCESS } else { NEVER.into() }
 }

@@ -240,7 +240,7 @@ impl Args {
                 if interrupt::happened() {
                     return Err(exit::interrupted("stopped by the user; nothing is exported"));
                 }
-                (measurement::of(&record), line)
+                (record.measurement(), line)
             }
             None => {
                 let (metadata, meanings) = (self.metadata.as_deref(), self.meanings.as_deref());

@@ -167,7 +167,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let choice = board::choose(&args.setup.board, &firmware)?;
     let (wanted, marks, layers) = (args.wanted()?, args.marks(), args.layers()?);
     let done = simulate::heap(path, &firmware, &choice, &args.setup, wanted, marks)?;
-    let mut measurement = measurement::of(&done.record);
+    let mut measurement = done.record.measurement();
     done.heaps.unwrap_or_default().instead_of(&mut measurement);
     heap_by_layer(&mut measurement, &layers);
     shown(args, measurement)?;
@@ -245,7 +245,7 @@ fn of_kit(
         _ => traced::Kind::Recording,
     };
     let record = traced::record(path, kind, firmware, &traced::Options::default())?;
-    Ok(measurement::of(&record))
+    Ok(record.measurement())
 }
 
 /// Leaves of a measurement what is about heaps.

@@ -14,9 +14,8 @@ use strobe_source::network::HostPlug;
 use strobe_source::serial::HostPort;
 use strobe_source::simulated::{Host, Progress, Recorder, trace};
 
-use crate::files;
 use crate::gallery::Gallery;
-use crate::terminal;
+use crate::{files, terminal};
 
 /// Work that takes less needs neither a progress bar nor a word about its speed.
 const NOTICED: Duration = Duration::from_secs(1);

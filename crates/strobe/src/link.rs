@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use strobe_decode::container::PayloadKind;
-use strobe_model::{TraceSettings, Verdict};
+use strobe_decode::trace_settings::TraceSettings;
 use strobe_sim::board::Board;
 use strobe_source::simulated;
 use strobe_source::trace::flash::{self, Image, Observer};
@@ -15,12 +15,12 @@ use strobe_source::trace::link::Error;
 use strobe_source::trace::links::{self, Access, Origin, Request};
 use strobe_source::trace::open::Tap;
 use strobe_source::trace::place::{self, Place};
+use strobe_source::trace::plan::report::Verdict;
 use strobe_source::trace::probe::Polling;
 use strobe_source::trace::target::{self, Target};
 use strobe_symbols::Firmware;
 
-use crate::trace_options;
-use crate::{board, capture, exit, files, input, plan, simulate};
+use crate::{board, capture, exit, files, input, plan, simulate, trace_options};
 
 pub use strobe_source::trace::links::Opened;
 

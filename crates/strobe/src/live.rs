@@ -8,7 +8,7 @@ use strobe_decode::container::Header;
 use strobe_decode::kit;
 use strobe_decode::swo::packet::Packet;
 use strobe_decode::swo::timeline::{Event, Events, What};
-use strobe_model::TraceSettings;
+use strobe_decode::trace_settings::TraceSettings;
 use strobe_report::grouped;
 use strobe_source::traced::{Intake, Listener, Payload};
 

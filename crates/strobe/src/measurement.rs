@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use strobe_model::Record;
 use strobe_model::measurement::Measurement;
 use strobe_report::file;
 
@@ -49,12 +48,4 @@ pub fn part(path: &Path, of: Measurement, name: Option<&str>) -> anyhow::Result<
         let shown = path.display();
         exit::usage(format!("{shown}: there is no part `{name}`; parts are: {has}"))
     })
-}
-
-/// What a simulated board or a trace pin measured.
-pub fn of(record: &Record) -> Measurement {
-    match record.traced {
-        None => strobe_source::simulated::measurement(record),
-        Some(_) => strobe_source::traced::measurement(record),
-    }
 }

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use strobe_decode::capture::Capture;
+use strobe_decode::pins::report::PinsReport;
 use strobe_decode::pins::{self, Edges, Trigger};
 use strobe_model::measurement::Measurement;
-use strobe_model::{PinsReport, spelling};
+use strobe_model::spelling;
 
 use strobe_report::text::Selection;
 use strobe_source::simulated::extremes;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use strobe_model::Verdict;
 use strobe_report::text::Selection;
 use strobe_source::trace::plan::measurement;
+use strobe_source::trace::plan::report::Verdict;
 use strobe_source::trace::script;
 
 use crate::output::Wanted;
@@ -91,7 +91,7 @@ fn selection(args: &Args) -> Selection {
 }
 
 /// Why a plan is refused.
-pub fn loses(plan: &strobe_model::PlanReport) -> String {
+pub fn loses(plan: &strobe_source::trace::plan::report::PlanReport) -> String {
     let percent = |ppm: u64| (ppm + 5000) / 10_000;
     let loss = plan.loss_ppm;
     let instead = match plan.proposals.first() {

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use strobe_decode::capture::{Capture, Drift, Recording, Tick};
 use strobe_model::measurement::{Ended, Fact, Measurement};
-use strobe_model::{EndReason, Record};
 use strobe_sim::semihost::Console;
+use strobe_source::simulated::run_record::{EndReason, RunRecord};
 use strobe_source::simulated::{Beginning, Host, Moment, Progress, Recorder, core_timing, ended};
 
 use crate::host::Again;
@@ -79,7 +79,7 @@ pub struct AboutRun {
 }
 
 impl AboutRun {
-    fn of(record: &Record) -> AboutRun {
+    fn of(record: &RunRecord) -> AboutRun {
         let timing = core_timing(record.subject.core(), record.subject.board());
         let stopped = record.window.end_reason == EndReason::Interrupted;
         AboutRun { timing, stopped: stopped.then(|| ended(record)) }
@@ -169,7 +169,7 @@ fn opened(
     source: &Source,
     format: String,
     pins: Pins,
-    record: &Record,
+    record: &RunRecord,
     code: ExitCode,
 ) -> anyhow::Result<Opened> {
     let Some(mut capture) = pins.capture else {
@@ -186,7 +186,7 @@ fn opened(
 }
 
 /// Notes on how a run went.
-fn notes(record: &Record) -> Vec<String> {
+fn notes(record: &RunRecord) -> Vec<String> {
     let ended = match &record.window.end_reason {
         EndReason::Limit | EndReason::Reached { .. } => None,
         EndReason::Exit { code: 0 } | EndReason::SleepsForever => None,
@@ -199,7 +199,7 @@ fn notes(record: &Record) -> Vec<String> {
         EndReason::Unmodelled => {
             Some("the run ended at a register that is not modelled (--strict)".to_owned())
         }
-        EndReason::OtherChip { .. } | EndReason::EndOfRecording => None,
+        EndReason::OtherChip { .. } => None,
         EndReason::Interrupted => Some(format!("the run was stopped by {}", interrupt::by())),
     };
     let warnings = record.warnings.iter().map(|warning| match warning.count {

@@ -209,8 +209,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             if args.kind.is_none() && kind == traced::Kind::Raw {
                 detect::is_trace(&args.path, &record)?;
             }
-            measured(args, measurement::of(&record))?;
-            Ok(exit::code_for(&record))
+            measured(args, record.measurement())?;
+            Ok(exit::code_for_stream(&record))
         }
     }?;
     Ok(if interrupt::happened() { exit::INTERRUPTED.into() } else { code })

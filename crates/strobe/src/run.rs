@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use strobe_model::Warning;
-use strobe_model::measurement::Measurement;
+use strobe_model::measurement::{Finding, Measurement};
 use strobe_report::text::Selection;
 use strobe_source::simulated::trace::Pin;
 use strobe_source::simulated::{HeapSettings, Limit, Settings, TimelineSettings};
@@ -125,18 +124,6 @@ pub enum Part {
     Worst,
 }
 
-impl By {
-    /// The place in the code; functions for what is no place.
-    pub fn place(self) -> strobe_model::By {
-        match self {
-            By::Function | By::Thread => strobe_model::By::Function,
-            By::Line => strobe_model::By::Line,
-            By::Address => strobe_model::By::Address,
-            By::File => strobe_model::By::File,
-        }
-    }
-}
-
 /// Runs and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.log.ready()?;
@@ -160,7 +147,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if swo.map(Raw::finish).transpose()? == Some(0) {
         let text = "nothing left the trace pin: the trace blocks are to be programmed, by the \
                     firmware or with --trace-write";
-        done.record.warnings.push(Warning::new("nothing-traced", text));
+        done.record.warnings.push(Finding::warning("nothing-traced", text));
     }
     let whole = done.measurement();
     let mut measurement = show::part_of(whole, args.thread.as_deref())?;

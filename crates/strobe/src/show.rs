@@ -1,8 +1,7 @@
 //! How a measurement is shown, alike in every command: whose part, what rows stand for, what else.
 
 use strobe_analyse::attribution::{self, restricted};
-use strobe_model::measurement::Measurement;
-use strobe_model::measurement::ids;
+use strobe_model::measurement::{Measurement, ids};
 use strobe_report::text::{Selection, Tree};
 
 use crate::exit;

@@ -7,10 +7,12 @@ mod world;
 
 use std::path::Path;
 
-use strobe_model::{EndReason, Record, Warning};
+use strobe_model::measurement::Finding;
 use strobe_source::simulated::extremes::{Alone, OTHER_END};
-use strobe_source::simulated::trace;
-use strobe_source::simulated::{self, HeapSettings, Host, Recorder, Settings, TimelineSettings};
+use strobe_source::simulated::run_record::{EndReason, RunRecord};
+use strobe_source::simulated::{
+    self, HeapSettings, Host, Recorder, Settings, TimelineSettings, trace,
+};
 use strobe_symbols::Firmware;
 
 pub use self::options::{Options, PathFor, Setup};
@@ -163,7 +165,7 @@ pub fn wants_others(
         None => is_worth_it(ends, settings.record_pins),
     };
     let mut records = outcomes.iter().map(|outcome| &outcome.record);
-    let interrupted = |record: &Record| record.window.end_reason == EndReason::Interrupted;
+    let interrupted = |record: &RunRecord| record.window.end_reason == EndReason::Interrupted;
     wanted
         && host.is_repeatable()
         && !records.clone().any(interrupted)
@@ -206,7 +208,7 @@ fn carry_out<H: Host + Send>(
     let mut record = outcome.record;
     let others = match others {
         Some(Err(Alone::OtherEnd(text))) => {
-            record.warnings.push(Warning::new(OTHER_END, text));
+            record.warnings.push(Finding::warning(OTHER_END, text));
             None
         }
         others => others.and_then(Result::ok),
@@ -216,7 +218,7 @@ fn carry_out<H: Host + Send>(
     terminal.show_speed(record.window.end.nanoseconds, runs);
     complete(&mut record, &terminal, pictures);
     if let Some(note) = &choice.note {
-        record.warnings.push(Warning::new("board-choice", note));
+        record.warnings.push(Finding::warning("board-choice", note));
     }
     let simulated::Outcome { flash, stacks, heaps, .. } = outcome;
     Ok(Finished { record, others, flash, stacks, heaps })

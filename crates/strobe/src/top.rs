@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use strobe_model::Record;
+use strobe_model::measurement::Measurement;
 use strobe_report::file;
 use strobe_report::text::{Top, top};
 use strobe_source::trace::link::ReadOutcome;
@@ -18,8 +18,7 @@ use crate::interrupt::on_interrupt;
 use crate::link::{self, Opened};
 use crate::output::{self, Format};
 use crate::run::By;
-use crate::traced;
-use crate::{exit, input, measurement, record, terminal};
+use crate::{exit, input, record, terminal, traced};
 
 /// Show where the core is just now, from a trace pin (SWO), on the terminal.
 #[derive(clap::Args)]
@@ -89,7 +88,7 @@ struct Live<'a> {
     firmware: Option<&'a Firmware>,
     session: Session,
     /// What was shown last.
-    before: Option<Record>,
+    before: Option<Measurement>,
     begun: Instant,
 }
 
@@ -153,12 +152,12 @@ impl Live<'_> {
     }
 
     fn show(&mut self, opened: &Opened, elapsed: Duration) -> anyhow::Result<()> {
-        let record = self.session.so_far(self.firmware).map_err(traced::unusable)?;
+        let now = self.session.so_far(self.firmware).map_err(traced::unusable)?.measurement();
         let (mut out, mut clears) = (Vec::new(), false);
         match self.args.format {
             // One line for each refresh.
             Format::Json => {
-                out.write_all(file::json(&measurement::of(&record)).as_bytes())?;
+                out.write_all(file::json(&now).as_bytes())?;
             }
             Format::Text => {
                 clears = terminal::is_watched();
@@ -166,11 +165,11 @@ impl Live<'_> {
                 let view = Top {
                     source: source.trim(),
                     nanoseconds: elapsed.as_nanos().try_into().unwrap_or(u64::MAX),
-                    by: self.args.by.place(),
+                    by: self.args.by.into(),
                     rows: self.args.top,
                 };
                 let options = output::options(true, false);
-                top(&record, self.before.as_ref(), view, &options, &mut out)?;
+                top(&now, self.before.as_ref(), &view, &options, &mut out)?;
                 if !clears {
                     out.push(b'\n');
                 }
@@ -180,7 +179,7 @@ impl Live<'_> {
             terminal::clear()?;
         }
         terminal::result(&out)?;
-        self.before = Some(record);
+        self.before = Some(now);
         Ok(())
     }
 }

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use strobe_decode::capture::parse_frequency;
-use strobe_model::{
-    BusId, Encoding, EventCounters, GlobalTimestamps, Line, PcSampling, PlanReport, SyncPeriod,
-    TimestampPrescaler, TraceSettings, Verdict, Watch, WatchAccess, WatchWhat, Watches,
+use strobe_decode::trace_settings::{
+    BusId, Encoding, EventCounters, GlobalTimestamps, Line, PcSampling, TraceSettings, Watch,
+    WatchAccess, WatchWhat, Watches,
 };
+use strobe_decode::trace_settings::{SyncPeriod, TimestampPrescaler};
+use strobe_source::trace::plan::report::{PlanReport, Verdict};
 use strobe_source::trace::plan::{self, PortLoad, Workload};
 use strobe_source::trace::target::{self, TARGETS, Target};
 use strobe_symbols::Firmware;
@@ -340,7 +342,8 @@ impl Options {
 
     /// The settings that the clocks make, or those of a plan with its family.
     fn base(&self) -> anyhow::Result<(TraceSettings, Option<String>)> {
-        let unsupported = |e: strobe_model::Unsupported| exit::usage(e.to_string());
+        let unsupported =
+            |e: strobe_decode::trace_settings::Unsupported| exit::usage(e.to_string());
         let manchester = self.manchester.then_some(Encoding::Manchester);
         if let Some(path) = &self.settings {
             let (mut settings, target) = read_plan(path)?;

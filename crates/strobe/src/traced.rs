@@ -8,10 +8,10 @@ use std::io::BufReader;
 use std::path::Path;
 
 use strobe_decode::container::{self, Header, PayloadKind};
-use strobe_model::Record;
 use strobe_model::measurement::Timeline;
 use strobe_source::trace::link::Link;
 use strobe_source::trace::open::Tap;
+use strobe_source::traced::StreamRecord;
 use strobe_source::traced::{self, Port, ReplayError, Session};
 use strobe_symbols::Firmware;
 
@@ -39,7 +39,7 @@ pub fn record(
     kind: Kind,
     firmware: Option<&Firmware>,
     options: &Options,
-) -> anyhow::Result<Record> {
+) -> anyhow::Result<StreamRecord> {
     Ok(read(path, kind, firmware, options, false)?.0)
 }
 
@@ -50,13 +50,13 @@ pub fn events(
     kind: Kind,
     firmware: Option<&Firmware>,
     options: &Options,
-) -> anyhow::Result<(Record, Option<Timeline>)> {
+) -> anyhow::Result<(StreamRecord, Option<Timeline>)> {
     let (record, events) = read(path, kind, firmware, options, true)?;
-    let timed = record.traced.as_ref().is_some_and(|traced| traced.times.local > 0);
+    let timed = record.traced.times.local > 0;
     Ok((record, events.filter(|_| timed)))
 }
 
-type Made = (Record, Option<Timeline>);
+type Made = (StreamRecord, Option<Timeline>);
 
 fn read(
     path: &Path,
@@ -93,7 +93,7 @@ fn read(
     if record.subject.name.is_empty() {
         record.subject.name = input::file_name(path);
     }
-    if kind != Kind::Recording && record.traced.as_ref().is_some_and(|traced| traced.is_empty()) {
+    if kind != Kind::Recording && record.traced.is_empty() {
         // Unless there is something else in it.
         let why = record.warnings.iter().find(|warning| warning.code == "recording");
         let why = why.map(|warning| format!("has no bytes of a trace pin: {}", warning.text));

@@ -4,7 +4,8 @@
 //! or a few; the bit that fits all of them best follows by least squares. Usual speeds are tried
 //! besides, and the words of each speed decide.
 
-use strobe_model::{Baud, BaudOrigin, ValueCounts};
+use crate::bus::report::{Baud, BaudOrigin};
+use crate::summary::ValueCounts;
 
 use super::uart::{Event, Format, Uart};
 use crate::capture::time::gcd;

@@ -1,6 +1,6 @@
 //! How busy a simulated core was while a bus was in use.
 
-use strobe_model::{BusCore, CoreTime};
+use crate::bus::report::{BusCore, CoreTime};
 
 use super::Decoded;
 use crate::capture::{AWAKE, Capture, Channel};

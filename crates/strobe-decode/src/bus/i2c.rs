@@ -1,9 +1,8 @@
 //! I2C (NXP UM10204): start and stop conditions, addresses, bytes, acknowledgements, and how long
 //! the clock is held low.
 
-use strobe_model::{
-    BusFault, BusTransfer, BusWord, Distribution, FaultKind, Stretched, ValueCounts, WordKind,
-};
+use crate::bus::report::{BusFault, BusTransfer, BusWord, FaultKind, Stretched, WordKind};
+use crate::summary::{ValueCounts, ValueSummary};
 
 use super::{Decoded, fault, lane};
 use crate::capture::{Capture, Level, Step};
@@ -198,7 +197,7 @@ pub fn decode(capture: &Capture, scl: usize, sda: usize) -> Decoded {
         transfers,
         faults,
         stretched: stretched(&lows.sorted(|ticks| capture.ps(ticks))),
-        clock_low_ps: Distribution::of_counts(&lows, |ticks| capture.ps(ticks), None),
+        clock_low_ps: ValueSummary::of_counts(&lows, |ticks| capture.ps(ticks), None),
         notes: Vec::new(),
     }
 }

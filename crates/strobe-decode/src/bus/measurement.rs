@@ -2,11 +2,11 @@
 
 mod listing;
 
+use crate::bus::report::{BaudOrigin, BusReport, BusTransfer, FaultKind, WordKind};
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Column, Content, Distributions, Finding, Measurement, Quantity, Severity, Table, Unit,
 };
-use strobe_model::{BaudOrigin, BusReport, BusTransfer, FaultKind, WordKind};
 
 use crate::capture::measured::{distribution, head, seen};
 

@@ -1,7 +1,7 @@
 //! SPI: a bit of each data line with each clock pulse, in four modes, with or without a select
 //! line; and the three-wire form of small displays, where a data/command bit comes first.
 
-use strobe_model::{BusTransfer, BusWord, FaultKind, WordKind};
+use crate::bus::report::{BusTransfer, BusWord, FaultKind, WordKind};
 
 use super::{Decoded, fault, lane};
 use crate::capture::{Capture, Level, Step};
@@ -213,7 +213,7 @@ struct Taken<'a> {
     mosi: Vec<BusWord>,
     miso: Vec<BusWord>,
     transfers: Vec<BusTransfer>,
-    faults: Vec<strobe_model::BusFault>,
+    faults: Vec<crate::bus::report::BusFault>,
     open: bool,
     clock_off: u64,
 }

@@ -4,7 +4,7 @@
 //! receiver would not see is seen all the same: every pulse shorter than half a bit is a glitch,
 //! wherever it is.
 
-use strobe_model::{BusWord, FaultKind, WordKind};
+use crate::bus::report::{BusWord, FaultKind, WordKind};
 
 use super::{Decoded, fault, lane};
 use crate::capture::{Capture, Level};

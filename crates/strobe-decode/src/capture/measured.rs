@@ -1,10 +1,11 @@
 //! What measurements on a capture have in common: which capture, how long, how fine.
 
+use crate::pins::report::CaptureSummary;
+use crate::summary::ValueSummary;
 use strobe_model::measurement::{
     self, Coverage, Ended, Fact, Finding, Instrument, Measurement, Moment, Number, Quantity,
     Severity, Subject, Trust, Unit, Window,
 };
-use strobe_model::{CaptureSummary, Distribution};
 
 /// Why times of a simulated board have bounds.
 pub(crate) const MODELLED: &str =
@@ -107,7 +108,7 @@ fn window(capture: &CaptureSummary) -> Window {
 
 /// Values that a capture's edges make, with what is not known of each.
 pub(crate) fn distribution(
-    values: Option<&Distribution>,
+    values: Option<&ValueSummary>,
     name: &str,
     unit: Unit,
     capture: &CaptureSummary,

@@ -1,11 +1,12 @@
 //! Pins as a measurement: widths, periods, duty and times between edges as distributions, edges as
 //! tables.
 
+use crate::pins::report::{CaptureSummary, PinInterval, PinLevel, PinStatistics, PinsReport};
+use strobe_model::Bounds;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Distribution, Distributions, Measurement, Quantity, Table, Unit,
 };
-use strobe_model::{Bounds, CaptureSummary, PinInterval, PinLevel, PinStatistics, PinsReport};
 
 use crate::capture::measured::{MODELLED, distribution, head, resolved, seen};
 

@@ -1,7 +1,8 @@
 //! The pulses of a channel: their widths, counted where the channel was recorded, in order where it
 //! was simulated and each width has bounds.
 
-use strobe_model::{PinLevel, PinStatistics, ValueCounts};
+use crate::pins::report::{PinLevel, PinStatistics};
+use crate::summary::ValueCounts;
 
 use crate::capture::{Capture, Channel, Level};
 

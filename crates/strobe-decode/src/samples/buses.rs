@@ -1,6 +1,7 @@
 //! What buses carried.
 
-use strobe_model::*;
+use crate::bus::report::*;
+use crate::summary::ValueSummary;
 
 use super::pins::capture;
 
@@ -84,8 +85,8 @@ pub(crate) fn i2c() -> BusReport {
         whole: true,
     };
     report.transfers = vec![transfer(0, 3, 0x50), transfer(3, 1, 0x48)];
-    report.transfer_gaps_ps = Distribution::of(vec![1_000_000]);
-    report.clock_low_ps = Distribution::of(vec![5_000_000, 5_000_000, 19_000_000]);
+    report.transfer_gaps_ps = ValueSummary::of(vec![1_000_000]);
+    report.clock_low_ps = ValueSummary::of(vec![5_000_000, 5_000_000, 19_000_000]);
     let (count, total_ps, longest_ps) = (1, 14_000_000, 14_000_000);
     report.stretched = Some(Stretched { count, total_ps, longest_ps });
     report

@@ -1,8 +1,12 @@
 //! Pins, captured and simulated, and both side by side.
 
-use strobe_analyse::pairing;
-use strobe_model::against::Against;
-use strobe_model::*;
+use crate::pairing;
+
+use strobe_model::Bounds;
+
+use crate::pairing::report::*;
+use crate::pins::report::*;
+use crate::summary::ValueSummary;
 
 pub(super) fn capture() -> CaptureSummary {
     CaptureSummary {
@@ -21,7 +25,7 @@ pub(super) fn capture() -> CaptureSummary {
 /// A pin with a late pulse, one that never changes, and a time between the two.
 pub(crate) fn pins() -> PinsReport {
     let widths = (0..50).map(|n| 45_000_000 + n % 3 * 41_667).chain([9_000_000_000]);
-    let high = Distribution::with_histogram(widths.collect(), 41_667);
+    let high = ValueSummary::with_histogram(widths.collect(), 41_667);
     let led = PinStatistics {
         pin: "LED".into(),
         initial: PinLevel::Low,
@@ -30,10 +34,10 @@ pub(crate) fn pins() -> PinsReport {
         unknown: 1,
         high_total_ps: 1_200_000_000,
         low_total_ps: 1_300_000_000,
-        low_ps: Distribution::of(vec![458_333, 500_000]),
-        period_ps: Distribution::of(vec![45_500_000, 46_000_000]),
-        duty_ppm: Distribution::of(vec![989_900, 990_000]),
-        jitter: Distribution::of(vec![41_667])
+        low_ps: ValueSummary::of(vec![458_333, 500_000]),
+        period_ps: ValueSummary::of(vec![45_500_000, 46_000_000]),
+        duty_ppm: ValueSummary::of(vec![989_900, 990_000]),
+        jitter: ValueSummary::of(vec![41_667])
             .map(|cycle_to_cycle_ps| Jitter { period_ps: 29_463, cycle_to_cycle_ps }),
         high_ps: high,
     };
@@ -54,7 +58,7 @@ pub(crate) fn pins() -> PinsReport {
     let interval = |times| PinInterval {
         from: "RX falling".into(),
         to: "LED rising".into(),
-        times_ps: Distribution::of(times),
+        times_ps: ValueSummary::of(times),
         unanswered: 2,
     };
     PinsReport {
@@ -75,8 +79,8 @@ pub(crate) fn simulated_pins() -> PinsReport {
     let widths = [45_000_000, 45_020_000];
     let bounds = [(44_000_000, 47_000_000), (44_000_000, 47_000_000)];
     let led = &mut report.pins[0];
-    led.high_ps = Distribution::of(widths.into()).map(|d| d.bounded(&widths, &bounds));
-    led.low_ps = Distribution::of(vec![600_000]);
+    led.high_ps = ValueSummary::of(widths.into()).map(|d| d.bounded(&widths, &bounds));
+    led.low_ps = ValueSummary::of(vec![600_000]);
     report
 }
 

@@ -10,11 +10,12 @@ use std::process::Command;
 use crate::common::lines::capture;
 use proptest::prelude::*;
 use strobe_analyse::figures::figures;
+use strobe_decode::bus::report::{FaultKind, WordKind};
 use strobe_decode::bus::uart::{Parity, StopBits};
 use strobe_decode::bus::{self, Decoded, Listing, baud, i2c, spi, uart};
 use strobe_decode::capture::{self as captures, Capture, Level, write_sigrok};
 use strobe_decode::pins;
-use strobe_model::{FaultKind, PinsReport, WordKind};
+use strobe_decode::pins::report::PinsReport;
 use strobe_synth::captures::{LineFault, spi_bus, trace_pin};
 use strobe_synth::{I2cWave, Line, ParityBit, SpiWave, UartWave};
 

@@ -12,7 +12,7 @@ use strobe_decode::capture::{
     self, Capture, Channel, Edge, Format, Level, Options, Tick, write_sigrok, write_vcd,
 };
 use strobe_decode::pins;
-use strobe_model::PinsReport;
+use strobe_decode::pins::report::PinsReport;
 use strobe_model::measurement::Trust;
 use strobe_synth::captures::{LineFault, spi_bus, trace_pin};
 

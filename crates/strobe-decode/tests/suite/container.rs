@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use crate::common::recording::read;
 use proptest::prelude::*;
 use strobe_decode::container::*;
-use strobe_model::{Encoding, Line, TraceSettings};
+use strobe_decode::trace_settings::{Encoding, Line, TraceSettings};
 
 fn header() -> Header {
     let line = Line::new(64_000_000, 2_000_000, Encoding::Nrz).expect("a whole divider");

@@ -13,3 +13,4 @@ mod kit;
 mod orbflow;
 mod swo;
 mod swo_timeline;
+mod trace_settings;

@@ -175,7 +175,7 @@ impl Spread {
 
     /// Sets what is exact of values that were rounded down: their extremes, and what their sum has
     /// more.
-    pub(crate) fn correct(&mut self, min: u64, max: u64, more: u64) {
+    pub fn correct(&mut self, min: u64, max: u64, more: u64) {
         if !self.coarse {
             self.coarsen();
         }

@@ -54,4 +54,20 @@ impl Finding {
             advice: None,
         }
     }
+
+    /// A warning that came up once.
+    pub fn warning(code: &str, text: impl Into<String>) -> Self {
+        Finding::new(Severity::Warning, code, text)
+    }
+
+    /// A note that came up once.
+    pub fn note(code: &str, text: impl Into<String>) -> Self {
+        Finding::new(Severity::Note, code, text)
+    }
+
+    /// The same finding, `count` times.
+    #[must_use]
+    pub fn times(self, count: u64) -> Self {
+        Finding { count, ..self }
+    }
 }

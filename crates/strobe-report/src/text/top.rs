@@ -1,10 +1,13 @@
-//! A recording while it grows: where it was of late, and where in all.
+//! A recording while it grows: where the core was since the last refresh, and in all.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use strobe_analyse::attribution::{self, By, Row, Spot};
 use strobe_analyse::statistics::wilson;
-use strobe_model::{By, Message, Profile, Record, Row, Spot, Traced};
+use strobe_model::measurement::{
+    Cell, Content, Finding, Measurement, Profile, Section, Severity, Table as Columns, ids,
+};
 
 use crate::Options;
 use crate::number::{counted, grouped, share, time};
@@ -12,8 +15,8 @@ use crate::paint::Paint;
 use crate::table::Table;
 use crate::words::clean;
 
-/// What a live view shows beside the records.
-#[derive(Debug, Clone, Copy)]
+/// What a live view shows beside the measurements.
+#[derive(Debug, Clone)]
 pub struct Top<'a> {
     /// Where the bytes come from.
     pub source: &'a str,
@@ -25,94 +28,102 @@ pub struct Top<'a> {
     pub rows: usize,
 }
 
-/// The record so far, and what of it has come since `before`.
-///
-/// # Errors
-/// Those of `out`.
-pub fn top(
-    record: &Record,
-    before: Option<&Record>,
-    view: Top<'_>,
-    options: &Options,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let empty = Traced::default();
-    let traced = record.traced.as_deref().unwrap_or(&empty);
-    let earlier = before.and_then(|before| before.traced.as_deref()).unwrap_or(&empty);
-    let title = clean(&format!("{}, {}", view.source, time(view.nanoseconds.into())));
-    writeln!(out, "{}", Paint::Strong.on(&title, options.style))?;
-    let now = |count: fn(&Traced) -> u64| {
-        let (all, new) = (count(traced), count(traced) - count(earlier).min(count(traced)));
-        format!("{} (+{})", grouped(all), grouped(new))
-    };
-    writeln!(
-        out,
-        "  bytes {}, samples {}, overflows {}, undecodable {}",
-        now(|t| t.stream.bytes),
-        now(|t| t.sampling.taken),
-        now(|t| t.stream.overflows),
-        now(|t| t.stream.undecodable_bytes)
-    )?;
-    let parts = record.balance.parts();
-    if parts.lost.known() > 0 {
-        let text = format!("  {} of samples lost", share(parts.lost.known(), parts.taken));
-        writeln!(out, "{}", Paint::Bad.on(&text, options.style))?;
-    }
-    for warning in record.warnings.iter().take(2) {
-        writeln!(out, "  ! {}", Paint::Warn.on(&clean(&warning.text), options.style))?;
-    }
-    writeln!(out)?;
-    rows(record, before, (traced, earlier), view, options, out)?;
-    messages(traced, options, out)
-}
+/// Findings that the second line of the view counts: their codes with their names there.
+const COUNTED: [(&str, &str); 2] =
+    [("overflow", "overflows"), ("undecodable-bytes", "undecodable")];
+
+/// Warnings that are shown: more would push the rows off a screen.
+const WARNINGS: usize = 2;
 
 /// Messages of a channel that are shown, the last ones.
 const MESSAGES: usize = 8;
 
-fn messages(traced: &Traced, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    for channel in &traced.channels {
-        let Some(decoded) = &channel.decoded else { continue };
-        let count = counted(decoded.messages, "message");
-        let text = format!("port {}: {count}, {} malformed", channel.port, decoded.malformed);
-        writeln!(out, "\n{}", Paint::Strong.on(&text, options.style))?;
-        let last = &decoded.last[decoded.last.len().saturating_sub(MESSAGES)..];
-        last.iter().try_for_each(|message| writeln!(out, "  {}", clean(&line(message))))?;
-    }
-    Ok(())
-}
-
-fn rows(
-    record: &Record,
-    before: Option<&Record>,
-    (traced, earlier): (&Traced, &Traced),
-    view: Top<'_>,
+/// The measurement so far, and what of it has come since `before`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn top(
+    now: &Measurement,
+    before: Option<&Measurement>,
+    view: &Top<'_>,
     options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let by = if record.profile.functions.is_empty() { By::Address } else { view.by };
-    let name = |record: &Record, row: &Row| match row.spot {
-        Spot::Address(address) => address_name(&record.profile, address, &row.name),
-        _ => row.name.clone(),
-    };
-    let old: HashMap<String, u64> = before
-        .iter()
-        .flat_map(|before| before.profile.rows(by).into_iter().map(|row| (name(before, &row), row)))
-        .map(|(name, row)| (name, row.instructions))
-        .collect();
-    let mut all: Vec<(u64, u64, String)> = record
-        .profile
-        .rows(by)
-        .iter()
-        .map(|row| (row.instructions, name(record, row)))
-        .map(|(n, name)| (n - old.get(&name).copied().unwrap_or(0).min(n), n, name))
-        .collect();
-    let asleep = traced.sampling.asleep;
-    if asleep > 0 {
-        all.push((asleep - earlier.sampling.asleep.min(asleep), asleep, "(asleep)".to_owned()));
+    let title = clean(&format!("{}, {}", view.source, time(view.nanoseconds.into())));
+    writeln!(out, "{}", Paint::Strong.on(&title, options.style))?;
+    counters(now, before, out)?;
+    let samples = now.balances.iter().map(|balance| balance.parts());
+    if let Some(parts) = samples.filter(|parts| parts.what == "samples").find(|p| p.taken > 0)
+        && parts.lost.known() > 0
+    {
+        let text = format!("  {} of samples lost", share(parts.lost.known(), parts.taken));
+        writeln!(out, "{}", Paint::Bad.on(&text, options.style))?;
     }
+    for warning in now.findings.iter().filter(|finding| is_shown(finding)).take(WARNINGS) {
+        writeln!(out, "  ! {}", Paint::Warn.on(&clean(&warning.text), options.style))?;
+    }
+    writeln!(out)?;
+    rows(now, before, view, options, out)?;
+    messages(now, options, out)
+}
+
+/// Warnings that no counter stands for.
+fn is_shown(finding: &Finding) -> bool {
+    finding.severity == Severity::Warning && COUNTED.iter().all(|(code, _)| *code != finding.code)
+}
+
+/// How much has come, and how much of it since the last refresh.
+fn counters(
+    now: &Measurement,
+    before: Option<&Measurement>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let totals = [("bytes", "bytes"), (ids::total::SAMPLES, "samples")];
+    let totals = totals.map(|(id, name)| (name, total(now, id), before.map(|m| total(m, id))));
+    let found =
+        COUNTED.map(|(code, name)| (name, count(now, code), before.map(|m| count(m, code))));
+    let all = totals.into_iter().chain(found).map(|(name, all, earlier)| {
+        let new = all.saturating_sub(earlier.unwrap_or(0));
+        format!("{name} {} (+{})", grouped(all), grouped(new))
+    });
+    writeln!(out, "  {}", all.collect::<Vec<String>>().join(", "))
+}
+
+fn total(measurement: &Measurement, id: &str) -> u64 {
+    let value = measurement.total(id).and_then(|quantity| quantity.value());
+    value.map_or(0, |value| value.as_u64())
+}
+
+fn count(measurement: &Measurement, code: &str) -> u64 {
+    measurement.findings.iter().filter(|finding| finding.code == code).map(|f| f.count).sum()
+}
+
+/// Each row's samples, by name.
+fn samples(measurement: &Measurement, by: &By) -> HashMap<String, u64> {
+    let Some(profile) = measurement.profiles().next() else { return HashMap::new() };
+    // Without a firmware nothing has a name but addresses.
+    let by = if profile.functions.name.is_empty() { &By::Address } else { by };
+    let flat = attribution::rows(profile, ids::measure::SAMPLES, by);
+    let rows = flat.map(|flat| flat.rows).unwrap_or_default();
+    let one = |row: &Row| (name(profile, row), u64::try_from(row.sums.all.value).unwrap_or(0));
+    rows.iter().map(one).collect()
+}
+
+fn rows(
+    now: &Measurement,
+    before: Option<&Measurement>,
+    view: &Top<'_>,
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let old = before.map(|before| samples(before, &view.by)).unwrap_or_default();
+    let mut all: Vec<(u64, u64, String)> = samples(now, &view.by)
+        .into_iter()
+        .map(|(name, n)| (n.saturating_sub(old.get(&name).copied().unwrap_or(0)), n, name))
+        .collect();
     all.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)).then_with(|| a.2.cmp(&b.2)));
-    let taken = traced.sampling.taken;
-    let new = taken - earlier.sampling.taken.min(taken);
+    let taken = total(now, ids::total::SAMPLES);
+    let new = taken.saturating_sub(before.map_or(0, |m| total(m, ids::total::SAMPLES)));
     let mut table = Table::new()
         .number("now")
         .number("share")
@@ -120,7 +131,7 @@ fn rows(
         .number("in all")
         .number("share")
         .number("interval")
-        .text(noun(by, 1));
+        .text(noun(&view.by, 1));
     let shown = if view.rows == 0 { all.len() } else { view.rows.min(all.len()) };
     for (now, in_all, name) in &all[..shown] {
         table.row(vec![
@@ -135,7 +146,7 @@ fn rows(
     }
     if let Some(rest) = all.get(shown..).filter(|rest| !rest.is_empty()) {
         let (now, in_all) = rest.iter().fold((0, 0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
-        let name = format!("{} other {}", grouped(rest.len() as u64), noun(by, rest.len()));
+        let name = format!("{} other {}", grouped(rest.len() as u64), noun(&view.by, rest.len()));
         let cells = [grouped(now), share(now, new), String::new()];
         let cells = cells.into_iter().chain([grouped(in_all), share(in_all, taken), String::new()]);
         table.painted(cells.chain([name]).map(Into::into).collect(), Paint::Faint);
@@ -143,21 +154,50 @@ fn rows(
     table.write(options.style, out)
 }
 
+/// The messages of channels that have some.
+fn messages(now: &Measurement, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    for section in &now.sections {
+        let Some(table) = table_of_messages(section) else { continue };
+        let title = clean(&format!("{} ({})", section.title, counted(table.len() as u64, "line")));
+        writeln!(out, "\n{}", Paint::Strong.on(&title, options.style))?;
+        let first = table.len().saturating_sub(MESSAGES);
+        (first..table.len()).try_for_each(|at| writeln!(out, "  {}", clean(&line(table, at))))?;
+    }
+    Ok(())
+}
+
+fn table_of_messages(section: &Section) -> Option<&Columns> {
+    let Content::Table(table) = &section.content else { return None };
+    section
+        .id
+        .starts_with("port-")
+        .then_some(table)
+        .filter(|table| table.column("message").is_some())
+}
+
 /// A message in one line.
-fn line(message: &Message) -> String {
+fn line(table: &Columns, at: usize) -> String {
+    let text = |id: &str| match table.column(id).and_then(|column| column.cells.get(at)) {
+        Some(Cell::Text(text)) => Some(text.as_str()),
+        _ => None,
+    };
     let mut out = String::new();
-    if message.doubtful {
+    if text("doubt").is_some() {
         out.push_str("[lost?] ");
     }
-    if let Some(time) = &message.time {
+    if let Some(time) = text("time") {
         out.push_str(&format!("{time} "));
     }
-    if let Some(level) = &message.level {
+    if let Some(level) = text("level") {
         out.push_str(&format!("{:<5} ", level.to_uppercase()));
     }
-    out.push_str(&message.text);
-    if let Some((file, line)) = &message.place {
-        out.push_str(&format!("  ({file}:{line})"));
+    out.push_str(text("message").unwrap_or_default());
+    if let Some(file) = text("file") {
+        let line = table.column("line").and_then(|column| match column.cells.get(at)? {
+            Cell::Exact(line) => Some(line.as_u64()),
+            _ => None,
+        });
+        out.push_str(&format!("  ({file}:{})", line.unwrap_or(0)));
     }
     out
 }
@@ -170,7 +210,7 @@ fn interval(n: u64, k: u64) -> String {
     format!("{low:.1}-{high:.1} %")
 }
 
-fn noun(by: By, n: usize) -> &'static str {
+fn noun(by: &By, n: usize) -> &'static str {
     match (by, n) {
         (By::Function, 1) => "function",
         (By::Function, _) => "functions",
@@ -180,22 +220,25 @@ fn noun(by: By, n: usize) -> &'static str {
         (By::Address, _) => "addresses",
         (By::File, 1) => "file",
         (By::File, _) => "files",
+        (By::Label(_), 1) => "thread or handler",
+        (By::Label(_), _) => "threads and handlers",
     }
 }
 
-/// `0x08000123 main, main.c:12`.
-fn address_name(profile: &Profile, address: u32, name: &str) -> String {
-    let found = profile.addresses.binary_search_by_key(&address, |s| s.address);
-    let Ok(at) = found else { return name.to_owned() };
-    let sample = &profile.addresses[at];
-    let mut out = name.to_owned();
-    if sample.function.is_some() {
-        out = format!("{out} {}", profile.function_name(sample.function));
+/// A row's name; of an address with its function and line: `0x08000123 main, main.c:12`.
+fn name(profile: &Profile, row: &Row) -> String {
+    let Spot::Address(address) = row.spot else { return row.name.clone() };
+    let location = profile.locations.address.iter().position(|at| *at == Some(address));
+    let Some(location) = location.map(|at| at as u32) else { return row.name.clone() };
+    let mut out = row.name.clone();
+    if let Some(function) = profile.function_at(location) {
+        out = format!("{out} {}", profile.function_name(Some(function)));
     }
-    if let Some(frame) = sample.frames.first()
-        && let (Some(file), Some(line)) = (frame.file, frame.line)
+    if let Some(frame) = profile.frames_at(location).next()
+        && let (Some(file), Some(line)) = (profile.frames.file[frame], profile.frames.line[frame])
     {
-        out = format!("{out}, {}:{line}", profile.file_name(file));
+        let file = profile.files.get(file as usize).map_or("(unknown file)", String::as_str);
+        out = format!("{out}, {file}:{line}");
     }
     out
 }

@@ -1,10 +1,14 @@
 //! Allocations one by one, added up by size and by caller, and beside the tree that was published
 //! of them.
 
+pub mod report;
+
 use std::collections::{BTreeMap, HashMap};
 
+use crate::archive::allocations::report::{
+    AllocationNode, AllocationsReport, Damage, PublishedTree, SizeClass,
+};
 use strobe_decode::archive::allocations::{Allocation, Frame, Node, Text, Tree};
-use strobe_model::{AllocationNode, AllocationsReport, Damage, PublishedTree, SizeClass};
 
 use super::Names;
 

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::archive::report::{
+    EventKind, EventLoss, EventsReport, StreamSummary, TraceClock, TraceSummary, UndecodableBytes,
+};
 use strobe_decode::ctf::{
     self, DecodeError, EnvValue, Event, Item, Lost, Merged, Reader, Trace, merge,
-};
-use strobe_model::{
-    EventKind, EventLoss, EventsReport, StreamSummary, TraceClock, TraceSummary, UndecodableBytes,
 };
 
 use super::Names;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use strobe_model::{FunctionSeen, FunctionsSeen, StackSeen};
+use crate::archive::report::{FunctionSeen, FunctionsSeen, StackSeen};
 
 use super::Names;
 use super::calls::{Calls, Node};

@@ -4,7 +4,8 @@ mod threads;
 
 use std::collections::HashMap;
 
-use strobe_model::{Distribution, HeapSeen, HeapSite, ValueCounts};
+use crate::archive::report::{HeapSeen, HeapSite};
+use strobe_decode::summary::{ValueCounts, ValueSummary};
 
 use self::threads::Threads;
 use super::Names;
@@ -225,7 +226,7 @@ impl Heap {
         self.all_sites.sort_by(|a, b| by(b).cmp(&by(a)).then_with(|| a.callers.cmp(&b.callers)));
         let mut seen = self.seen;
         seen.live = self.live.len() as u64;
-        seen.ages = Distribution::of_counts(&self.ages, |ns| ns, None);
+        seen.ages = ValueSummary::of_counts(&self.ages, |ns| ns, None);
         seen.sites = self.all_sites;
         seen.threads = self.threads.finish();
         seen.uncertain = lost;

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use strobe_model::{Distribution, InterruptSeen, ValueCounts};
+use crate::archive::report::InterruptSeen;
+use strobe_decode::summary::{ValueCounts, ValueSummary};
 
 use super::windows::length;
 
@@ -88,7 +89,7 @@ impl Interrupts {
     pub(super) fn finish(mut self) -> (Vec<InterruptSeen>, u32) {
         self.lost();
         let each = self.seen.into_values().map(|(mut seen, durations)| {
-            seen.durations = Distribution::of_counts(&durations, |ns| ns, None);
+            seen.durations = ValueSummary::of_counts(&durations, |ns| ns, None);
             seen
         });
         (each.collect(), self.nesting)

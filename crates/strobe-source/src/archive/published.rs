@@ -1,9 +1,11 @@
 //! A published profile beside its samples, and the fault that explains the difference.
 
+pub mod report;
+
 use std::collections::{BTreeMap, HashMap};
 
+use crate::archive::published::report::{KnownFault, Published, PublishedFunction};
 use strobe_decode::archive::profile;
-use strobe_model::{KnownFault, Published, PublishedFunction};
 use strobe_symbols::{Detail, Firmware};
 
 /// The fault of the tool that made the profiles of 2019: it keeps its functions in a list sorted by

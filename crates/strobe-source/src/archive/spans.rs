@@ -1,7 +1,7 @@
 //! Spans of one name, of which there is one at a time: a start while one is open means that its end
 //! was lost.
 
-use strobe_model::ValueCounts;
+use strobe_decode::summary::ValueCounts;
 
 use super::windows::length;
 

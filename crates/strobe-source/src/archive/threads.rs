@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use strobe_model::{Distribution, ThreadSeen, ThreadsSeen, ValueCounts};
+use crate::archive::report::{ThreadSeen, ThreadsSeen};
+use strobe_decode::summary::{ValueCounts, ValueSummary};
 
 use super::windows::{Windows, length};
 
@@ -119,7 +120,7 @@ impl Threads {
             threads,
             switching_ns: self.switching_ns,
             unknown_ns: total_ns.saturating_sub(known),
-            gaps: Distribution::of_counts(&self.gaps, |ns| ns, None),
+            gaps: ValueSummary::of_counts(&self.gaps, |ns| ns, None),
         })
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use strobe_model::{Distribution, PausesSeen, TimerSeen, TransferSeen};
+use crate::archive::report::{PausesSeen, TimerSeen, TransferSeen};
+use strobe_decode::summary::ValueSummary;
 
 use super::spans::Spans;
 use super::windows::length;
@@ -50,7 +51,7 @@ impl Transfers {
                 unmatched_starts: unmatched.0,
                 unmatched_ends: unmatched.1,
                 bytes,
-                durations: Distribution::of_counts(&spans.durations, |ns| ns, None),
+                durations: ValueSummary::of_counts(&spans.durations, |ns| ns, None),
             }
         });
         each.collect()
@@ -85,7 +86,7 @@ impl Timers {
             name,
             starts: spans.starts,
             stops: spans.stops,
-            durations: Distribution::of_counts(&spans.durations, |ns| ns, None),
+            durations: ValueSummary::of_counts(&spans.durations, |ns| ns, None),
         });
         each.collect()
     }

@@ -1,6 +1,6 @@
 //! The parts of a trace that marks enclose, and how much of a span lies in them.
 
-use strobe_model::MarkedWindow;
+use crate::archive::report::MarkedWindow;
 
 /// Marks so far. Spans are asked for in the order of their ends.
 #[derive(Debug, Clone, Default)]

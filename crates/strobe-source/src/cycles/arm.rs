@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strobe_isa::thumb::Insn;
-use strobe_isa::thumb::decode;
-use strobe_model::{Bounds, Cause, CausedCycles, CycleRange};
+use crate::cycles::report::{CausedCycles, CycleRange};
+use strobe_isa::thumb::{Insn, decode};
+use strobe_model::{Bounds, Cause};
 use strobe_sim::board::BoardError;
 use strobe_sim::cortexm::block::next_it;
 use strobe_sim::cortexm::neighbours::Placed;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use strobe_model::{CausedCycles, CycleRange};
+use crate::cycles::report::{CausedCycles, CycleRange};
 
 /// One instruction with its price.
 pub(crate) struct Step {

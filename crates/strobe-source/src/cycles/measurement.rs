@@ -1,12 +1,12 @@
 //! An explained function as a measurement: its instructions, blocks and loops with their cycles,
 //! and what a run saw of them.
 
+use crate::cycles::report::{CycleRange, CyclesReport, InstructionCycles, RunCycles};
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Address, Cell, ClockSpan, Column, Content, Coverage, Ended, Fact, Finding, Measurement,
     ON_A_CHIP, Quantity, Severity, Subject, Table, Trust, Unit, Window,
 };
-use strobe_model::{CycleRange, CyclesReport, InstructionCycles, RunCycles};
 
 use super::seen;
 use crate::measuring::{count, instrument, notes};

@@ -1,6 +1,8 @@
 //! What the instructions of a function cost.
 
-use strobe_model::*;
+use strobe_model::{Bounds, Cause, CauseCycles};
+
+use crate::cycles::report::*;
 
 use Cause::*;
 

@@ -1,10 +1,11 @@
 //! What a run saw of an explained function, as a profile by instruction.
 
+use crate::cycles::report::{CyclesReport, RunCycles};
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Address, Functions, Kind, Measure, Part, Profile, Quantity, Samples, Unit, Values,
 };
-use strobe_model::{Bounds, Cause, CyclesReport, RunCycles};
+use strobe_model::{Bounds, Cause};
 
 use super::measurement::WHY;
 

@@ -1,7 +1,7 @@
 //! An explained function built by hand becomes a measurement that holds together and has every
 //! figure of the report.
 
-use strobe_model::CyclesReport;
+use crate::cycles::report::CyclesReport;
 use strobe_model::measurement::{Address, Cell, Trust};
 
 use crate::measuring::testing::{checked, finds, has, text};

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use strobe_model::{Decoded, Message};
+use crate::defmt::message::Decoded;
+use crate::defmt::message::Message;
 
 use super::table::Table;
 use super::{Encoding, Refused};

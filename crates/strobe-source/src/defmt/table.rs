@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use crate::defmt::message::Message;
 use defmt_decoder::{DEFMT_VERSIONS, DecodeError, Locations};
 use serde::Deserialize;
-use strobe_model::Message;
 use strobe_symbols::{Firmware, Interned, short_path};
 
 use super::shape::Shape;

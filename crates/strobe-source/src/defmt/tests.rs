@@ -1,6 +1,6 @@
 //! Messages of made-up firmware, hostile ones among them.
 
-use strobe_model::Decoded;
+use crate::defmt::message::Decoded;
 use strobe_symbols::Firmware;
 use strobe_synth::{ElfBuilder, Rng, Section, Symbol};
 

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use strobe_model::Message;
+use crate::defmt::message::Message;
 use strobe_symbols::Firmware;
 
 use super::{Encoding, Error, Refused};

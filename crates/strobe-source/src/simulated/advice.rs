@@ -4,7 +4,7 @@
 //! segments and vectors fit their memories, whether their core runs its code, and which addresses
 //! their devices answer. A name is never more than advice.
 
-use strobe_model::Warning;
+use strobe_model::measurement::Finding;
 use strobe_model::number::grouped;
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
@@ -84,11 +84,11 @@ pub(super) fn warnings(
     bus: &Bus,
     end: u64,
     names: &Names,
-) -> Vec<Warning> {
+) -> Vec<Finding> {
     let polled: Vec<_> = bus.unmodelled.polled(end).take(MOST_LOOPS).collect();
     let wait = |&(address, poll): &(u32, Poll)| waiting(address, poll, bus, names);
-    let waits = polled.iter().map(wait).map(|text| Warning::new("waits-for-register", text));
-    let mut out: Vec<Warning> = waits.collect();
+    let waits = polled.iter().map(wait).map(|text| Finding::warning("waits-for-register", text));
+    let mut out: Vec<Finding> = waits.collect();
     let missing: Vec<u32> = bus
         .unmodelled
         .touched()
@@ -97,7 +97,7 @@ pub(super) fn warnings(
         .collect();
     let enough = missing.len() >= LEAST_REGISTERS || !polled.is_empty();
     match better(firmware, board, &missing).filter(|_| enough) {
-        Some(better) => out.push(Warning::new("other-board", better)),
+        Some(better) => out.push(Finding::warning("other-board", better)),
         None => {
             let chip = fit::chip_beside(firmware, &[board]).filter(|_| !bus.has_svd());
             if !polled.is_empty() || enough && chip.is_some() {
@@ -105,17 +105,17 @@ pub(super) fn warnings(
                     Some(_) => other_remedies(bus, chip.as_deref()),
                     None => other_remedies_of_avr(board),
                 };
-                out.push(Warning::new("no-other-board", text));
+                out.push(Finding::warning("no-other-board", text));
             }
         }
     }
     let awaited = bus.awaited(end).map(|(address, poll)| awaited(address, poll, bus, names));
-    out.extend(awaited.map(|text| Warning::new("waits-for-register", text)));
+    out.extend(awaited.map(|text| Finding::warning("waits-for-register", text)));
     let given_up = bus.given_up(end).take(MOST_LOOPS);
     let given_up = given_up.map(|(address, poll)| gave_up(address, poll, bus, names));
-    out.extend(given_up.map(|text| Warning::new("gave-up-waiting", text)));
+    out.extend(given_up.map(|text| Finding::warning("gave-up-waiting", text)));
     let misfit = data_without_memory(firmware, board, bus);
-    out.extend(misfit.map(|text| Warning::new("board-misfit", text)));
+    out.extend(misfit.map(|text| Finding::warning("board-misfit", text)));
     out
 }
 

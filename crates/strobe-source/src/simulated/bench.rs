@@ -16,8 +16,9 @@ mod profile;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::simulated::run_record::{EndReason, RunRecord};
+use strobe_model::Bounds;
 use strobe_model::measurement::{Finding, Measurement, Severity};
-use strobe_model::{Bounds, EndReason, Record};
 use strobe_sim::board::Board;
 use strobe_sim::pace::Model;
 use strobe_symbols::{Benchmark, Firmware};
@@ -142,7 +143,7 @@ struct Bench<'a> {
     /// What the boards take of each wait.
     model: Model,
     /// What the first board was, and what was seen of its start-up.
-    record: Option<Record>,
+    record: Option<RunRecord>,
 }
 
 impl Bench<'_> {

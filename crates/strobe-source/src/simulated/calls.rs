@@ -1,6 +1,6 @@
 //! Calls of chosen functions: which functions are meant, and what was seen of them.
 
-use strobe_model::{FunctionCalls, WorstCall};
+use crate::simulated::run_record::{FunctionCalls, WorstCall};
 use strobe_sim::observe::calls::NodeKind;
 use strobe_sim::observe::per_call::{MOST, PerCall};
 use strobe_symbols::Firmware;

@@ -8,7 +8,7 @@ mod serve;
 
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::EndReason;
+use crate::simulated::run_record::EndReason;
 use strobe_sim::machine::{Machine, Report, Stop};
 use strobe_sim::observe::Moment;
 use strobe_sim::observe::calls::CallTree;
@@ -57,7 +57,7 @@ pub(super) struct Run {
     pub arrivals: Vec<Arrivals>,
     pub fault: Option<(Report, bool)>,
     /// The operating system, if there is one.
-    pub system: Option<strobe_model::Rtos>,
+    pub system: Option<crate::simulated::run_record::Rtos>,
     /// The memory allocators that are watched.
     pub allocators: Option<Found>,
     pub scripts: Vec<Script>,
@@ -77,7 +77,7 @@ pub(super) struct Run {
     pub instructions: u64,
     pub nanoseconds: u64,
     /// Each window.
-    pub windows: strobe_model::Windows,
+    pub windows: crate::simulated::run_record::Windows,
     /// From which cycle to which each of them was, the first ones if there are many.
     pub spans: Vec<(u64, u64)>,
     /// What the user calls a wait.

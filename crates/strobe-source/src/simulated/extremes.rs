@@ -10,9 +10,10 @@ mod elsewhere;
 use std::sync::atomic::AtomicBool;
 use strobe_model::measurement::ids;
 
+use crate::simulated::run_record::{EndReason, RunRecord};
+use strobe_model::Cause;
 use strobe_model::measurement::{Content, Finding, Kind, Measurement, Profile, Section, Severity};
 use strobe_model::number::{counted, grouped};
-use strobe_model::{Cause, EndReason, Record, Trust};
 use strobe_sim::board::Board;
 use strobe_sim::pace::Model;
 use strobe_symbols::Firmware;
@@ -55,12 +56,12 @@ const LISTED: usize = 6;
 /// bus, another master) of which nobody knows how long they are. What entering and leaving handlers
 /// takes is the same in each place, and bounds that are carried along are right; but handlers by
 /// the thousand add up what code that waits for them takes up again.
-pub fn differ(likely: &Record) -> bool {
-    let Trust::Modelled { causes } = &likely.trust else { return false };
+pub fn differ(likely: &RunRecord) -> bool {
     let waits = [Cause::FetchWait, Cause::DataWait, Cause::Contention];
-    let waited = causes.iter().any(|one| waits.contains(&one.cause) && !one.cycles.is_exact());
-    let wide: u64 = causes.iter().map(|one| one.cycles.high - one.cycles.low).sum();
-    waited || wide > likely.coverage.run_cycles / NARROW
+    let waited =
+        likely.modelled.iter().any(|one| waits.contains(&one.cause) && !one.cycles.is_exact());
+    let wide: u64 = likely.modelled.iter().map(|one| one.cycles.high - one.cycles.low).sum();
+    waited || wide > likely.run_cycles / NARROW
 }
 
 /// Runs the low and the high model, at the same time, with what comes in as in the likely run.
@@ -72,10 +73,10 @@ pub fn run<H: Host + Send>(
     firmware: &Firmware,
     board: &Board,
     settings: &Settings,
-    likely: &Record,
+    likely: &RunRecord,
     hosts: &mut [H; 2],
     interrupted: &AtomicBool,
-) -> Result<[Record; 2], Alone> {
+) -> Result<[RunRecord; 2], Alone> {
     let settings = beside(settings, likely);
     let records = side_by_side(hosts, |model, host| {
         let settings = Settings { model, ..settings.clone() };
@@ -96,10 +97,10 @@ pub fn run<H: Host + Send>(
 /// Those of [`run`].
 pub fn run_rig<H: Host + Send>(
     layout: Layout,
-    likely: &[&Record],
+    likely: &[&RunRecord],
     (at, hosts): (usize, &mut [H; 2]),
     interrupted: &AtomicBool,
-) -> Result<[Vec<Record>; 2], Alone> {
+) -> Result<[Vec<RunRecord>; 2], Alone> {
     let records = side_by_side(hosts, |model, host| {
         let chips = layout.chips.iter().zip(likely).map(|(chip, likely)| {
             let settings = Settings { model, ..beside(&chip.settings, likely) };
@@ -112,7 +113,7 @@ pub fn run_rig<H: Host + Send>(
         ends[at] = host;
         let layout = Layout { chips: &chips, wires: layout.wires, delay: layout.delay };
         let outcomes = rig::run(layout, &mut ends, interrupted).ok()?;
-        Some(outcomes.into_iter().map(|outcome| outcome.record).collect::<Vec<Record>>())
+        Some(outcomes.into_iter().map(|outcome| outcome.record).collect::<Vec<RunRecord>>())
     });
     let records = records.ok_or(Alone::Nothing)?;
     let alone = {
@@ -145,27 +146,27 @@ fn side_by_side<H: Send, T: Send>(
 
 /// The settings of a run beside the likely one: without what only that is asked for, and with an
 /// end where it takes another way.
-fn beside(settings: &Settings, likely: &Record) -> Settings {
+fn beside(settings: &Settings, likely: &RunRecord) -> Settings {
     bounded(Settings { heap: None, timeline: None, ..settings.clone() }, likely)
 }
 
 /// The settings with an end, for a run that takes another way than the likely one.
-fn bounded(settings: Settings, likely: &Record) -> Settings {
+fn bounded(settings: Settings, likely: &RunRecord) -> Settings {
     let ended = likely.window.end_reason == EndReason::DefaultLimit;
     if settings.limit.is_some() || ended {
         return settings;
     }
-    let cycles = likely.coverage.run_cycles.saturating_mul(PATIENCE);
+    let cycles = likely.run_cycles.saturating_mul(PATIENCE);
     Settings { default_limit: Some(Limit::Cycles(cycles.saturating_add(1_000_000))), ..settings }
 }
 
-fn same_end(likely: &Record, other: &Record) -> bool {
+fn same_end(likely: &RunRecord, other: &RunRecord) -> bool {
     likely.window.end_reason == other.window.end_reason
 }
 
 /// What is to be stated of a run with the least or the most `of` each wait, where that came to
 /// another end than the likely one.
-fn unlike(likely: &Record, other: &Record, of: &str) -> Option<Alone> {
+fn unlike(likely: &RunRecord, other: &RunRecord, of: &str) -> Option<Alone> {
     if same_end(likely, other) {
         return None;
     }
@@ -181,7 +182,7 @@ fn unlike(likely: &Record, other: &Record, of: &str) -> Option<Alone> {
 }
 
 /// The measurement of a run with bounds from the two others.
-pub fn measurement(likely: &Record, others: &[Record; 2]) -> Measurement {
+pub fn measurement(likely: &RunRecord, others: &[RunRecord; 2]) -> Measurement {
     let mut out = super::measurement(likely);
     let [low, high] = others.each_ref().map(super::measurement);
     enclose(&mut out, [&low, &high]);

@@ -1,6 +1,6 @@
 //! Interrupts that were asked for while the same request still waited: no handler ran for them.
 
-use strobe_model::Warning;
+use strobe_model::measurement::Finding;
 use strobe_model::number::{counted, grouped};
 use strobe_sim::bus::Bus;
 use strobe_sim::observe::schedule::{LongestWait, Waits};
@@ -14,7 +14,7 @@ const EXCEPTIONS: std::ops::Range<u16> = 15..512;
 
 /// One for each interrupt that lost requests, with its longest wait and the code that had the core
 /// until then. One that was never entered still waited at the end.
-pub(super) fn warnings(run: &Run, names: &Names) -> Vec<Warning> {
+pub(super) fn warnings(run: &Run, names: &Names) -> Vec<Finding> {
     let bus = run.machine.bus();
     let schedule = &run.machine.observer().1.0.schedule;
     let mut out = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn warnings(run: &Run, names: &Names) -> Vec<Warning> {
              {rest}",
             counted(lost, "request")
         );
-        out.push(Warning::new("lost-interrupts", text).times(lost));
+        out.push(Finding::warning("lost-interrupts", text).times(lost));
     }
     out
 }

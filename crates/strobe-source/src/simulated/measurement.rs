@@ -14,13 +14,14 @@ mod threads;
 mod timeline;
 mod waits;
 
+use crate::simulated::run_record::{EndReason, RunRecord};
 use strobe_analyse::evidence;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     self, Cell, Content, Coverage, Ended, Measurement, Number, Quantity, Section, Subject, Trust,
     Unit, Window,
 };
-use strobe_model::{Bounds, Cause, EndReason, Record};
+use strobe_model::{Bounds, Cause};
 
 pub use calls::UNBOUNDED;
 pub use chip::{core_timing, of_rows, of_run, on_chips};
@@ -28,7 +29,7 @@ pub use rig::{Joined, rig};
 pub(super) use waits::TURNS;
 
 /// The measurement of a run of a simulated board.
-pub fn measurement(record: &Record) -> Measurement {
+pub fn measurement(record: &RunRecord) -> Measurement {
     let model = Model::of(record);
     let mut out =
         Measurement::new(subject(record), record.instrument.clone(), window(record, &model));
@@ -77,12 +78,12 @@ struct Model {
 }
 
 impl Model {
-    fn of(record: &Record) -> Self {
-        let strobe_model::Trust::Modelled { causes } = &record.trust else {
-            let rules = record.trust != strobe_model::Trust::Exact;
-            return Model { rules, why: None, counts: false, awaited: Vec::new() };
-        };
-        let mut reasons: Vec<&str> = causes.iter().map(|modelled| modelled.why.as_str()).collect();
+    fn of(record: &RunRecord) -> Self {
+        if record.modelled.is_empty() {
+            return Model { rules: false, why: None, counts: false, awaited: Vec::new() };
+        }
+        let mut reasons: Vec<&str> =
+            record.modelled.iter().map(|modelled| modelled.why.as_str()).collect();
         reasons.sort_unstable();
         reasons.dedup();
         let counts = waits::decide_counts(record);
@@ -137,28 +138,28 @@ fn section(id: &str, title: impl Into<String>, content: Content) -> Section {
     Section { id: id.to_owned(), title: title.into(), notes: Vec::new(), content }
 }
 
-fn address(hex: &str) -> Option<measurement::Address> {
-    hex.parse().ok()
-}
-
+/// Nanoseconds as times of time lines are kept.
 fn nanoseconds(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-fn moment(moment: strobe_model::Moment) -> measurement::Moment {
-    let nanoseconds = Some(nanoseconds(moment.nanoseconds));
-    measurement::Moment { nanoseconds, cycle: Some(moment.cycle) }
+fn address(hex: &str) -> Option<measurement::Address> {
+    hex.parse().ok()
 }
 
 /// How long so many cycles are by the clock at a moment, in nanoseconds.
-fn duration_at(record: &Record, cycles: u64, at: strobe_model::Moment) -> Option<u64> {
+fn duration_at(
+    record: &RunRecord,
+    cycles: u64,
+    at: crate::simulated::run_record::SimTime,
+) -> Option<u64> {
     let spans = record.subject.clock.iter();
     let hz = spans.rev().find(|span| span.cycle <= at.cycle)?.hz;
     let product = u128::from(cycles) * 1_000_000_000;
     (hz > 0).then(|| (product + u128::from(hz / 2)) / u128::from(hz)).map(|ns| ns as u64)
 }
 
-fn subject(record: &Record) -> Subject {
+fn subject(record: &RunRecord) -> Subject {
     let mut subject = record.subject.clone();
     subject.facts.extend(threads::facts(record));
     subject.facts.extend(core_timing(subject.core(), subject.board()));
@@ -166,18 +167,18 @@ fn subject(record: &Record) -> Subject {
 }
 
 /// Whether parts of the run were measured and not all of it.
-fn has_windows(record: &Record) -> bool {
+fn has_windows(record: &RunRecord) -> bool {
     let asked = |name: &&str| record.instrument.settings.contains_key(*name);
     record.window.entries != 1 || ["from", "to"].iter().any(asked)
 }
 
 /// Whether all of a run was measured that ended at a time: it takes that time whatever it does.
-fn is_to_a_time(record: &Record) -> bool {
+fn is_to_a_time(record: &RunRecord) -> bool {
     let limit = matches!(record.window.end_reason, EndReason::Limit | EndReason::DefaultLimit);
     limit && !has_windows(record)
 }
 
-fn window(record: &Record, model: &Model) -> Window {
+fn window(record: &RunRecord, model: &Model) -> Window {
     let window = &record.window;
     let cycles = record.totals.cycles;
     let part = |of: u64| {
@@ -190,8 +191,8 @@ fn window(record: &Record, model: &Model) -> Window {
     let windows = has_windows(record);
     let bounds = if cycles.is_exact() || is_to_a_time(record) { exact } else { bounds };
     Window {
-        begin: moment(window.begin),
-        end: moment(window.end),
+        begin: window.begin.into(),
+        end: window.end.into(),
         entries: windows.then_some(window.entries),
         duration: model.bounded(bounds, Unit::NANOSECONDS),
         ended: ended(record),
@@ -199,7 +200,7 @@ fn window(record: &Record, model: &Model) -> Window {
 }
 
 /// Why a run ended.
-pub fn ended(record: &Record) -> Ended {
+pub fn ended(record: &RunRecord) -> Ended {
     why_ended(&record.window.end_reason, record.subject.core())
 }
 
@@ -226,7 +227,6 @@ pub(super) fn why_ended(reason: &EndReason, core: &str) -> Ended {
             ("unmodelled", "an unmodelled register was accessed (strict)".to_owned())
         }
         EndReason::Interrupted => ("interrupted", "stopped by the user".to_owned()),
-        EndReason::EndOfRecording => ("end-of-recording", "the recording ends here".to_owned()),
         EndReason::OtherChip { chip } => ("other-chip", format!("chip {chip} came to its end")),
     };
     let code = match reason {
@@ -236,19 +236,18 @@ pub(super) fn why_ended(reason: &EndReason, core: &str) -> Ended {
     Ended { kind: kind.to_owned(), text, code }
 }
 
-fn coverage(record: &Record, model: &Model) -> Coverage {
-    let strobe_model::Coverage { run_cycles, lost_cycles, overhead_cycles, .. } = record.coverage;
+fn coverage(record: &RunRecord, model: &Model) -> Coverage {
     let exact = |n: u64| Some(Quantity::exact(n, Unit::CYCLES));
     Coverage {
-        whole: Some(model.about(run_cycles, Unit::CYCLES)),
+        whole: Some(model.about(record.run_cycles, Unit::CYCLES)),
         seen: Some(model.bounded(record.totals.cycles, Unit::CYCLES)),
         // Nothing is lost of a simulation.
-        lost: exact(lost_cycles.unwrap_or(0)),
-        overhead: exact(overhead_cycles),
+        lost: exact(0),
+        overhead: exact(0),
     }
 }
 
-fn totals(record: &Record, model: &Model, out: &mut Measurement) {
+fn totals(record: &RunRecord, model: &Model, out: &mut Measurement) {
     let totals = &record.totals;
     out.push_total(ids::total::CYCLES, "cycles", model.bounded(totals.cycles, Unit::CYCLES));
     if let Some(chip) = chip::cycles(record) {
@@ -275,7 +274,7 @@ fn totals(record: &Record, model: &Model, out: &mut Measurement) {
 }
 
 /// Cycles per instruction, idle cycles and idle instructions both left out.
-fn per_instruction(record: &Record, model: &Model) -> Quantity {
+fn per_instruction(record: &RunRecord, model: &Model) -> Quantity {
     let (cycles, instructions) = record.busy();
     if instructions == 0 {
         return Quantity::unknown(Unit::RATIO, "no instruction ran that was not idle");

@@ -1,6 +1,6 @@
 //! Where stacks should end, by the firmware's symbols, and the finding about one that went further.
 
-use strobe_model::Warning;
+use strobe_model::measurement::Finding;
 use strobe_sim::bus::Bus;
 use strobe_sim::observe::calls::CallTree;
 use strobe_sim::observe::overflow::{Floor, Overflow};
@@ -55,7 +55,7 @@ pub(super) fn warnings(
     calls: &CallTree,
     names: &Names,
     threads: &[&str],
-) -> Vec<Warning> {
+) -> Vec<Finding> {
     let low = |number: usize| {
         let marked = calls.marks.as_ref().and_then(|marks| marks.of(number)).map(|mark| mark.sp);
         let seen = calls.threads.all().get(number).map(|thread| thread.low);
@@ -77,7 +77,7 @@ pub(super) fn warnings(
             names.describe(overflow.pc).swap_remove(0),
             chain(firmware, overflow)
         );
-        Warning::new("stack-overflow", text)
+        Finding::warning("stack-overflow", text)
     };
     calls.overflows.iter().map(one).collect()
 }

@@ -6,14 +6,13 @@ mod series;
 mod trust;
 mod warnings;
 
+use crate::code_profile::{AddressShare, Place, Share, TreeNode};
 use crate::measuring::facts;
+use crate::simulated::run_record::{EndReason, RunRecord, RunWindow, SimTime, Totals};
 use strobe_model::measurement::{
     Balance, ClockSpan, Fact, Instrument, Parts, Quantity, Subject, Unit,
 };
-use strobe_model::{
-    AddressShare, Cause, CauseCycles, Coverage, EndReason, Moment, Place, Record, Share, Totals,
-    TreeNode, Window,
-};
+use strobe_model::{Cause, CauseCycles};
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::memory::MemoryKind;
@@ -22,11 +21,10 @@ use strobe_sim::observe::counts::{self, AddressCount};
 use strobe_symbols::Firmware;
 
 pub(super) use self::exceptions::{exception_label, exception_named};
-use super::Error;
 use super::drive::Run;
 use super::models::Further;
-use super::scheduling;
 use super::settings::Settings;
+use super::{Error, scheduling};
 use crate::names::{Names, outermost};
 
 pub(super) fn make(
@@ -35,7 +33,7 @@ pub(super) fn make(
     settings: &Settings,
     mut run: Run,
     end_reason: EndReason,
-) -> Result<Record, Error> {
+) -> Result<RunRecord, Error> {
     let (end, pc) = (run.now(), run.machine.pc());
     let (watch, clocks) = run.machine.observer_and_clocks();
     watch.1.0.finish(end, pc, clocks);
@@ -61,19 +59,14 @@ pub(super) fn make(
     let warnings = warnings::all(firmware, board, &run, &names, &labels);
     let called = &run.machine.observer().1.0.sites;
     let waits = super::waiting::find(&names, run.machine.bus(), &run.idle, called);
-    Ok(Record {
+    Ok(RunRecord {
         subject: subject(firmware, board, run.machine.bus()),
         instrument: instrument(settings),
         window: window(&run, end_reason),
         totals: Totals { cycles: run.cycles, instructions: run.instructions, by_cause },
         balance,
-        trust: trust::of(&run, board, &by_cause, further),
-        coverage: Coverage {
-            run_cycles: end.cycle,
-            seen_cycles: run.cycles.likely,
-            lost_cycles: Some(0),
-            overhead_cycles: 0,
-        },
+        modelled: trust::of(&run, board, &by_cause, further),
+        run_cycles: end.cycle,
         exceptions,
         scheduling: Some(scheduling),
         series: series::all(&run),
@@ -85,12 +78,11 @@ pub(super) fn make(
         calls: seen,
         waits,
         windows: settings.to.is_some().then(|| run.windows.clone()),
-        traced: None,
     })
 }
 
-pub(super) fn moment(bus: &Bus, cycle: u64) -> Moment {
-    Moment { cycle, nanoseconds: bus.clocks.nanoseconds_at(cycle) }
+pub(super) fn moment(bus: &Bus, cycle: u64) -> SimTime {
+    SimTime { cycle, nanoseconds: bus.clocks.nanoseconds_at(cycle) }
 }
 
 /// How the cycles of the windows balance: what was attributed, and what has no name.
@@ -125,9 +117,9 @@ fn instrument(settings: &Settings) -> Instrument {
     }
 }
 
-fn window(run: &Run, end_reason: EndReason) -> Window {
+fn window(run: &Run, end_reason: EndReason) -> RunWindow {
     let moment = |cycle| moment(run.machine.bus(), cycle);
-    Window {
+    RunWindow {
         begin: moment(run.begin.unwrap_or_default().cycle),
         end: moment(run.end.cycle),
         entries: run.entries,
@@ -208,7 +200,7 @@ fn tree(
             parent: node.parent,
             calls: node.calls,
             self_cycles: node.cycles,
-            self_idle: Some(node.asleep),
+            self_idle: node.asleep,
             self_instructions: node.instructions,
         })
         .collect()

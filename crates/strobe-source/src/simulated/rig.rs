@@ -6,7 +6,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::EndReason;
+use crate::simulated::run_record::EndReason;
 use strobe_sim::board::{Board, BoardError, PartEntry};
 use strobe_sim::device::DeviceId;
 use strobe_sim::device::part::Edge;

@@ -4,8 +4,8 @@
 //! The format is documented in this crate's `rtos/README.md`. What a firmware does not have is said
 //! and done without.
 
+use crate::simulated::run_record::Rtos;
 use serde::Deserialize;
-use strobe_model::Rtos;
 use strobe_sim::observe::rtos::{Form, Layout, Ready, Step, Test, Walk};
 use strobe_symbols::{Firmware, Route, TypeError, TypeId, Types, Value};
 

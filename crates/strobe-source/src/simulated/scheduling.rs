@@ -2,19 +2,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use strobe_model::{
-    ExceptionStatistics, Extreme, Latency, Overview, OverviewLane, Scheduling, Segment,
-    ThreadStatistics, Timeline, Who, WorstLatency,
+use crate::code_profile::Who;
+use crate::simulated::run_record::{
+    ExceptionStatistics, Extreme, Latency, Overview, OverviewLane, Schedule, Scheduling, Segment,
+    ThreadStatistics, WorstLatency,
 };
 use strobe_sim::bus::Bus;
 use strobe_sim::observe::schedule::{self, Log};
 use strobe_sim::observe::threads::{Thread, Threads};
 use strobe_symbols::Firmware;
 
-use super::Error;
 use super::drive::Run;
 use super::record::moment;
-use super::stacks;
+use super::{Error, stacks};
 use crate::names::outermost_at;
 
 pub(super) fn make(
@@ -66,7 +66,7 @@ pub(super) fn make(
     Ok(Scheduling { rtos: run.system.clone(), threads, handlers, balance, timeline })
 }
 
-fn timeline(firmware: &Firmware, bus: &Bus, log: &Log) -> Timeline {
+fn timeline(firmware: &Firmware, bus: &Bus, log: &Log) -> Schedule {
     let kept = log.kept(bus);
     let worst = kept.worst.map(|worst| WorstLatency {
         who: who(worst.who),
@@ -79,7 +79,7 @@ fn timeline(firmware: &Firmware, bus: &Bus, log: &Log) -> Timeline {
         end: moment(bus, segment.end),
         idle: segment.asleep,
     };
-    Timeline {
+    Schedule {
         begin: moment(bus, kept.begin),
         end: moment(bus, kept.end),
         worst,

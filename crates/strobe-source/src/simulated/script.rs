@@ -3,7 +3,7 @@
 //! The devices take them from here as a line brings them: one after the other at its speed, once
 //! the receiver is on.
 
-use strobe_model::Warning;
+use strobe_model::measurement::Finding;
 use strobe_sim::machine::Machine;
 use strobe_sim::observe::Observer;
 
@@ -44,7 +44,7 @@ impl Script {
     }
 
     /// What never came off the line.
-    pub(super) fn left<O: Observer>(&self, machine: &Machine<O>) -> Option<Warning> {
+    pub(super) fn left<O: Observer>(&self, machine: &Machine<O>) -> Option<Finding> {
         let id = machine.bus().device_named(&self.input.device)?;
         let waiting =
             self.capacity.map_or(0, |all| all.saturating_sub(machine.bus().host_room(id)));
@@ -56,6 +56,6 @@ impl Script {
             self.input.device,
             self.input.bytes.len()
         );
-        (left > 0).then(|| Warning::new("input-left", text).times(left as u64))
+        (left > 0).then(|| Finding::warning("input-left", text).times(left as u64))
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::simulated::run_record::StackMark;
 use strobe_analyse::paint;
-use strobe_model::StackMark;
 use strobe_sim::bus::Bus;
 use strobe_sim::observe::calls::{CallTree, Node, NodeKind};
 use strobe_sim::observe::deepest::{Deepest, HANDLERS};

@@ -30,8 +30,8 @@ pub struct RegisterWrite {
     pub mask: u32,
 }
 
-impl From<&strobe_model::RegisterWrite> for RegisterWrite {
-    fn from(write: &strobe_model::RegisterWrite) -> Self {
+impl From<&crate::trace::plan::report::RegisterWrite> for RegisterWrite {
+    fn from(write: &crate::trace::plan::report::RegisterWrite) -> Self {
         RegisterWrite { address: write.address, value: write.value, mask: write.mask }
     }
 }

@@ -1,7 +1,7 @@
 //! From which vector table a firmware starts: the one where the board's core looks for it at reset,
 //! or, of an image that is linked behind a bootloader, its own.
 
-use strobe_model::Warning;
+use strobe_model::measurement::Finding;
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::device::Size;
@@ -23,7 +23,7 @@ pub(super) enum Start {
 
 impl Start {
     /// What a reader should know of it.
-    pub(super) fn warning(&self, board: &Board, bus: &Bus) -> Option<Warning> {
+    pub(super) fn warning(&self, board: &Board, bus: &Bus) -> Option<Finding> {
         let table = match self {
             Start::Reset => return None,
             Start::Behind(table) => table,
@@ -33,7 +33,7 @@ impl Start {
                      run starts there, as the fuse BOOTRST has it; interrupts go to the vectors at \
                      0 all the same (IVSEL is not modelled)"
                 );
-                return Some(Warning::new("boot-section", text));
+                return Some(Finding::warning("boot-section", text));
             }
         };
         let core = board.arm_core()?;
@@ -53,7 +53,7 @@ impl Start {
                 core.vectors,
                 table.stack
             );
-            return Some(Warning::new("own-vectors", text));
+            return Some(Finding::warning("own-vectors", text));
         }
         let exceptions = match core.vtor_mask {
             0 => "exceptions are taken from there, as if the bootloader passed them on",
@@ -67,7 +67,7 @@ impl Start {
              else the bootloader does (clocks, peripherals, its time) is missing",
             table.address, table.found_by, table.stack
         );
-        Some(Warning::new("behind-bootloader", text))
+        Some(Finding::warning("behind-bootloader", text))
     }
 }
 

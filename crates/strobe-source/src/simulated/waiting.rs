@@ -19,7 +19,9 @@ mod verdict;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use strobe_model::{AddressSample, Bounds, Cause, Until, Wait};
+use crate::code_profile::AddressSample;
+use crate::simulated::run_record::{Until, Wait};
+use strobe_model::{Bounds, Cause};
 use strobe_sim::avr::DATA;
 use strobe_sim::bus::Bus;
 use strobe_symbols::{Firmware, Machine};

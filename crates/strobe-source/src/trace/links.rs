@@ -5,8 +5,9 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use crate::traced::Transport;
 use strobe_decode::container::{Flashed, PayloadKind, Source};
-use strobe_model::{KitWay, TraceSettings};
+use strobe_decode::trace_settings::TraceSettings;
 #[cfg(feature = "simulator")]
 use strobe_sim::board::Board;
 use strobe_symbols::Firmware;
@@ -101,7 +102,8 @@ impl Request<'_> {
         rate_hz: Option<u32>,
         firmware: Option<&Firmware>,
     ) {
-        let has_kit = || firmware.and_then(kit_setting).is_some_and(|kit| kit.way == KitWay::Rtt);
+        let has_kit =
+            || firmware.and_then(kit_setting).is_some_and(|kit| kit.way == Transport::Rtt);
         let kit = channel == 0 && (self.carries == PayloadKind::Kit || has_kit());
         self.carries = if kit { PayloadKind::Kit } else { PayloadKind::Channel };
         self.access = Access::Rtt(rtt::Wanted::find(channel, at, firmware), rate_hz);

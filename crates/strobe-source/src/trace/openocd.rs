@@ -15,7 +15,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use strobe_decode::container::Note;
-use strobe_model::{Encoding, Line, TraceSettings};
+use strobe_decode::trace_settings::{Encoding, Line, TraceSettings};
 
 use self::messages::{Answer, Messages};
 use super::link::{Error, Link, ReadOutcome};

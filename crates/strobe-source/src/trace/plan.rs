@@ -6,12 +6,13 @@
 mod budget;
 mod measurement;
 mod proposals;
+pub mod report;
 #[cfg(test)]
 mod tests;
 
-use strobe_model::{
-    Bounds, Line, PcSampling, PlanLine, PlanReport, PlanSamples, TraceSettings, Verdict,
-};
+use crate::trace::plan::report::{PlanLine, PlanReport, PlanSamples, Verdict};
+use strobe_decode::trace_settings::{Line, PcSampling, TraceSettings};
+use strobe_model::Bounds;
 
 use self::budget::Budget;
 use self::proposals::proposals;

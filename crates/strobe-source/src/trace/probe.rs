@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use strobe_decode::container::Note;
-use strobe_model::{Line, TraceSettings};
+use strobe_decode::trace_settings::{Line, TraceSettings};
 
 use super::link::{Error, Link, ReadOutcome, Sample};
 use super::program::{self, Registers};

@@ -11,7 +11,7 @@ use ::probe_rs::architecture::arm::{SwoAccess, SwoConfig, SwoMode};
 use ::probe_rs::probe::DebugProbeSelector;
 use ::probe_rs::probe::list::Lister;
 use ::probe_rs::{Core, MemoryInterface, Permissions, Session};
-use strobe_model::{Encoding, Line};
+use strobe_decode::trace_settings::{Encoding, Line};
 
 use super::link::Error;
 use super::probe::DebugPort;

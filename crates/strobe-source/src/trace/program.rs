@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use strobe_model::{RegisterWrite, TraceSettings};
+use crate::trace::plan::report::RegisterWrite;
+use strobe_decode::trace_settings::TraceSettings;
 
 use super::link::Error;
 use super::registers::to_check;

@@ -4,10 +4,11 @@
 //! differ (DDI 0553 D1.2.66). The blocks are switched off before they are set up, since fields of
 //! DWT_CTRL and ITM_TCR may not be changed while they are on.
 
-use strobe_model::{
-    Encoding, EventCounters, GlobalTimestamps, RegisterField, RegisterWrite, SyncPeriod,
-    TimestampPrescaler, TraceSettings, Watch, WatchAccess, WatchWhat,
+use crate::trace::plan::report::{RegisterField, RegisterWrite};
+use strobe_decode::trace_settings::{
+    Encoding, EventCounters, GlobalTimestamps, TraceSettings, Watch, WatchAccess, WatchWhat,
 };
+use strobe_decode::trace_settings::{SyncPeriod, TimestampPrescaler};
 
 use super::target::{Architecture, Output, Target, UNLOCK};
 

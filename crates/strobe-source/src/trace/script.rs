@@ -5,13 +5,15 @@
 
 use std::fmt::Write;
 
-use strobe_model::{Encoding, PlanReport, RegisterWrite};
+use crate::trace::plan::report::{PlanReport, RegisterWrite};
+use strobe_decode::trace_settings::Encoding;
 
 use super::registers::to_check;
 
 /// What a line does, in a few words.
 fn comment(write: &RegisterWrite) -> String {
-    let name = |f: &strobe_model::RegisterField| format!("{} {:#x}", f.field, f.value);
+    let name =
+        |f: &crate::trace::plan::report::RegisterField| format!("{} {:#x}", f.field, f.value);
     let fields: Vec<String> = write.fields.iter().map(name).collect();
     format!("{}: {}", write.register, fields.join(", "))
 }

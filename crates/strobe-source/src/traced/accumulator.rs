@@ -1,8 +1,9 @@
 //! Adds up the events of a stream.
 
+use crate::code_profile::Who;
+use crate::traced::totals::{EventCounter, PacketKind};
 use strobe_decode::swo::packet::{Counters, Packet, Raw};
 use strobe_decode::swo::timeline::{Event, Events, Group, Time, What};
-use strobe_model::{EventCounter, PacketKind, Who};
 
 use super::channels::Channels;
 use super::doubt::Steps;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use strobe_model::{Channel, Decoded};
+use crate::defmt::message::Decoded;
+use crate::traced::totals::Channel;
 
 use crate::defmt::Log;
 

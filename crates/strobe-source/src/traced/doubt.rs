@@ -6,8 +6,10 @@
 //! no time of a damaged stream is exact, and what was seen so seldom that damage may have made it
 //! is shown apart.
 
+use crate::code_profile::CodeProfile;
+use crate::code_profile::Who;
+use crate::traced::totals::{Expected, InDoubt, StreamTotals, Traced};
 use strobe_model::number::grouped;
-use strobe_model::{Expected, InDoubt, Profile, StreamTotals, Traced, Who};
 
 use super::kinds::EXTENSION;
 
@@ -133,7 +135,7 @@ fn wrong_pages(traced: &mut Traced, few: u64) -> Vec<InDoubt> {
         .into_iter()
         .partition::<Vec<_>, _>(|channel| channel.port < PORTS_OF_A_PAGE);
     traced.channels = first;
-    let doubt = |c: &strobe_model::Channel| InDoubt {
+    let doubt = |c: &crate::traced::totals::Channel| InDoubt {
         what: format!("port {}", c.port),
         packets: c.packets,
     };
@@ -148,7 +150,7 @@ pub(super) fn set_pages_apart(traced: &mut Traced) {
 }
 
 /// Takes out of a damaged stream's figures what damage may have made.
-pub(super) fn set_apart(traced: &mut Traced, profile: &mut Profile) {
+pub(super) fn set_apart(traced: &mut Traced, profile: &mut CodeProfile) {
     let few = traced.stream.damage.saturating_mul(INVENTED);
     let mut apart = wrong_pages(traced, few);
     let mut is_seldom = |what: String, packets: u64| {
@@ -188,7 +190,8 @@ pub(super) fn set_apart(traced: &mut Traced, profile: &mut Profile) {
 
 #[cfg(test)]
 mod tests {
-    use strobe_model::{Channel, PacketKind};
+    use crate::traced::totals::Channel;
+    use crate::traced::totals::PacketKind;
 
     use super::*;
 

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::traced::totals::TracedException;
 use strobe_decode::swo::packet::ExceptionAction;
-use strobe_model::TracedException;
 
 use super::span::{Lengths, Span, between};
 

@@ -1,8 +1,9 @@
 //! Times from one sample to the next that are too long: what a wrong bit in a timestamp makes, and
 //! what a firmware does that switches sampling off and on again.
 
+use crate::traced::totals::{TimeBase, Traced};
+use strobe_model::measurement::Finding;
 use strobe_model::number::grouped;
-use strobe_model::{TimeBase, Traced, Warning};
 
 use super::doubt::Steps;
 
@@ -125,7 +126,7 @@ pub(super) fn paused(pauses: &[(u64, u64)]) -> Option<String> {
 
 /// Names the stretches without a sample; `alone` are those that a single timestamp makes, of a
 /// stream without another sign of damage.
-pub(super) fn pauses(traced: &Traced, alone: u64) -> Option<Warning> {
+pub(super) fn pauses(traced: &Traced, alone: u64) -> Option<Finding> {
     let text = if alone > 0 {
         let n = if alone == 1 { "one place".to_owned() } else { format!("{alone} places") };
         format!(
@@ -146,7 +147,7 @@ pub(super) fn pauses(traced: &Traced, alone: u64) -> Option<Warning> {
             named.join(", from ")
         )
     };
-    Some(Warning::new("sampling-paused", text))
+    Some(Finding::warning("sampling-paused", text))
 }
 
 /// From when to when, as the clock allows.

@@ -384,7 +384,7 @@ mod tests {
             intake.finish(&mut accumulator);
             let settings = super::super::Settings::default();
             let record = accumulator.record(intake.reader(), None, &settings).expect("it balances");
-            record.traced.map(|traced| traced.times.unsure)
+            Some(record.traced.times.unsure)
         };
         assert_eq!(unsure(&framed), Some(0));
         assert_eq!(unsure(&framed[..framed.len() - 4]), Some(1));

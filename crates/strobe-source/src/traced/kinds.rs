@@ -1,7 +1,7 @@
 //! Packets by kind.
 
+use crate::traced::totals::PacketKind;
 use strobe_decode::swo::packet::Packet;
-use strobe_model::PacketKind;
 
 /// Pages of stimulus ports, among others.
 pub(super) const EXTENSION: &str = "extension";

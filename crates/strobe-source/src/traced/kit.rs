@@ -7,11 +7,12 @@
 
 mod frames;
 mod heap;
+pub mod model;
 mod reader;
 mod threads;
 mod totals;
 
-use strobe_model::KitWay;
+use crate::traced::kit::model::Transport;
 use strobe_symbols::Firmware;
 
 pub(super) use self::frames::Frames;
@@ -31,7 +32,7 @@ pub(super) fn name(id: u16, firmware: Option<&Firmware>) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KitSetting {
     /// Over what.
-    pub way: KitWay,
+    pub way: Transport,
     /// The stimulus port, over ITM; otherwise core cycles of a tick of the records' clock, 0 if
     /// that has none.
     pub number: u32,
@@ -44,9 +45,9 @@ pub fn kit_setting(firmware: &Firmware) -> Option<KitSetting> {
     let number = number.parse().ok()?;
     let way = match way {
         // Values go to the next one.
-        "itm" if number < 31 => KitWay::Itm,
-        "rtt" => KitWay::Rtt,
-        "bytes" => KitWay::Bytes,
+        "itm" if number < 31 => Transport::Itm,
+        "rtt" => Transport::Rtt,
+        "bytes" => Transport::Bytes,
         _ => return None,
     };
     Some(KitSetting { way, number })

@@ -18,20 +18,20 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+use crate::traced::record::StreamRecord;
+use crate::traced::totals::{TimeBase, Traced};
 use strobe_analyse::statistics::wilson;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Content, Distribution, Distributions, Ended, Measurement, Moment, Number, Quantity,
     Spread, Subject, Trust, Unit, Window,
 };
-use strobe_model::{EndReason, Record, TimeBase, Traced};
 
 use super::doubt::is_unexplained;
 
 /// The measurement of a record that was made from a stream.
-pub fn measurement(record: &Record) -> Measurement {
-    let empty = Traced::default();
-    let traced = record.traced.as_deref().unwrap_or(&empty);
+pub(super) fn measurement(record: &StreamRecord) -> Measurement {
+    let traced = &record.traced;
     let mut out = Measurement::new(
         subject(record, traced),
         record.instrument.clone(),
@@ -52,7 +52,7 @@ pub fn measurement(record: &Record) -> Measurement {
     out
 }
 
-fn subject(record: &Record, traced: &Traced) -> Subject {
+fn subject(record: &StreamRecord, traced: &Traced) -> Subject {
     let mut subject = record.subject.clone();
     subject.kind = if subject.sha256.is_none() { "trace" } else { "firmware" }.to_owned();
     if subject.name.is_empty() {
@@ -94,10 +94,11 @@ fn is_unsure(traced: &Traced) -> bool {
     traced.times.unsure > 0 || in_doubt || is_unexplained(traced)
 }
 
-fn window(record: &Record, traced: &Traced) -> Window {
-    let (kind, text) = match record.window.end_reason {
-        EndReason::Interrupted => ("interrupted", "reading it was stopped by the user"),
-        _ => ("end-of-recording", "the recording ends here"),
+fn window(record: &StreamRecord, traced: &Traced) -> Window {
+    let (kind, text) = if record.interrupted {
+        ("interrupted", "reading it was stopped by the user")
+    } else {
+        ("end-of-recording", "the recording ends here")
     };
     let ended = Ended { kind: kind.to_owned(), text: text.to_owned(), code: None };
     let times = &traced.times;
@@ -150,7 +151,7 @@ fn untimed(traced: &Traced) -> &'static str {
     }
 }
 
-fn totals(record: &Record, traced: &Traced, out: &mut Measurement) {
+fn totals(record: &StreamRecord, traced: &Traced, out: &mut Measurement) {
     let sampling = &traced.sampling;
     if sampling.taken > 0 {
         out.push_total(

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use crate::code_profile::CodeProfile;
+use crate::traced::kit::model::{Kit, Transport};
+use crate::traced::totals::{
+    FrameTotals, PacketKind, Sampling, StreamTotals, TimeBase, Traced, Watched,
+};
 use strobe_decode::swo::reader::Reader;
 use strobe_model::measurement::{
-    Balance, ClockSpan, Instrument, Loss, Parts, Settings as Environment, Subject, Unbalanced, Unit,
-};
-use strobe_model::{
-    Bounds, Cause, CauseCycles, Coverage, EndReason, FrameTotals, Kit, KitWay, Moment, PacketKind,
-    Profile, Record, Sampling, StreamTotals, TimeBase, Totals, Traced, Trust, Warning, Watched,
-    Window,
+    Balance, ClockSpan, Finding, Instrument, Loss, Measurement, Parts, Settings as Environment,
+    Subject, Unbalanced, Unit,
 };
 use strobe_symbols::Firmware;
 
@@ -23,7 +24,7 @@ mod profile;
 mod scale;
 mod warnings;
 
-use profile::{Sums, profile, tree};
+use profile::{Sums, profile};
 use scale::scale;
 
 /// What measured, where a trace pin did.
@@ -32,6 +33,37 @@ const PIN: &str = "trace pin";
 /// Share of bytes in no packet from which on something is wrong with the stream as a whole. Of
 /// noise it is about 12.
 pub const NONSENSE_PERCENT: u64 = 5;
+
+/// What a stream has brought, before it becomes a measurement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamRecord {
+    /// What was measured.
+    pub subject: Subject,
+    /// What measured it, how set.
+    pub instrument: Instrument,
+    /// What became of every sample.
+    pub balance: Balance,
+    /// Samples by address.
+    pub profile: CodeProfile,
+    /// What the user should know, with how often it came up.
+    pub warnings: Vec<Finding>,
+    /// Reading was stopped by the user.
+    pub interrupted: bool,
+    /// Everything else that the pin carried.
+    pub traced: Traced,
+}
+
+impl StreamRecord {
+    /// Marks that were asked for and never reached, as the user gave them.
+    pub fn unreached(&self) -> Vec<String> {
+        self.traced.window.as_ref().map(windows::unreached).unwrap_or_default()
+    }
+
+    /// The measurement of the stream.
+    pub fn measurement(&self) -> Measurement {
+        super::measurement::measurement(self)
+    }
+}
 
 impl Accumulator {
     /// The record of what was read; `reader` has read it to its end.
@@ -43,7 +75,7 @@ impl Accumulator {
         reader: Option<&Reader>,
         firmware: Option<&Firmware>,
         settings: &Settings,
-    ) -> Result<Record, Unbalanced> {
+    ) -> Result<StreamRecord, Unbalanced> {
         let kind = match (&self.frames, self.channel) {
             (Some(_), _) => "records of the firmware's kit",
             (None, Some(_)) => "bytes of a channel",
@@ -103,7 +135,7 @@ impl Accumulator {
         };
         traced.kit = match (self.frames, self.kit) {
             (Some((frames, totals)), _) => {
-                let way = settings.kit.map_or(KitWay::Bytes, |kit| kit.way);
+                let way = settings.kit.map_or(Transport::Bytes, |kit| kit.way);
                 Some(Kit { way, unusable: frames.unusable(), ..finish(totals) })
             }
             (None, Some((reader, totals))) => {
@@ -120,8 +152,20 @@ impl Accumulator {
         }
         scale::values(&mut traced);
         scale::kit(&mut traced);
-        profile.tree = tree(&profile, &traced);
-        Ok(assemble(traced, kind, profile, balance, warnings, firmware, settings))
+        Ok(StreamRecord {
+            subject: subject(firmware, settings),
+            instrument: Instrument {
+                kind: kind.to_owned(),
+                tool: format!("strobe {}", env!("CARGO_PKG_VERSION")),
+                settings: settings.shown.iter().cloned().collect(),
+                environment: environment(&traced),
+            },
+            balance,
+            profile,
+            warnings,
+            interrupted: false,
+            traced,
+        })
     }
 
     fn stream(&self, reader: &Reader, settings: &Settings) -> StreamTotals {
@@ -253,7 +297,7 @@ fn balance(
 }
 
 pub(super) fn exception(number: u16, firmware: Option<&Firmware>) -> String {
-    let name = strobe_model::exception_name(number);
+    let name = crate::exception::exception_name(number);
     let handler = firmware.and_then(|firmware| handler(number, firmware));
     handler.map_or(name.clone(), |handler| format!("{name} ({handler})"))
 }
@@ -283,7 +327,7 @@ fn name_threads(traced: &mut Traced, firmware: Option<&Firmware>) {
     if traced.threads.is_empty() {
         // Where only exceptions are distinguished, everything else is one thread.
         let name = "(thread mode)".to_owned();
-        traced.threads.push(strobe_model::TracedThread { name, ..Default::default() });
+        traced.threads.push(crate::traced::totals::TracedThread { name, ..Default::default() });
     }
 }
 
@@ -308,68 +352,6 @@ fn watched(
     out.from = places.into_iter().collect();
     out.from.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     Some(out)
-}
-
-fn assemble(
-    traced: Traced,
-    kind: &str,
-    profile: Profile,
-    balance: Balance,
-    warnings: Vec<Warning>,
-    firmware: Option<&Firmware>,
-    settings: &Settings,
-) -> Record {
-    let (sampling, parts) = (&traced.sampling, balance.parts());
-    let mut by_cause = CauseCycles::ZERO;
-    by_cause[Cause::Asleep] = parts.idle;
-    by_cause[Cause::Execute] = sampling.taken - parts.idle;
-    let unreached = traced.window.as_ref().map(windows::unreached);
-    let cycles = traced.times.cycles();
-    let cycles = cycles.map(|all| traced.window.as_ref().map_or(all, |window| window.cycles));
-    let nanoseconds = cycles.and_then(|cycles| traced.times.nanoseconds(cycles));
-    let live = traced.recording.as_ref().filter(|recording| !recording.replayed);
-    let nanoseconds = nanoseconds.or(live.map(|r| r.nanoseconds)).unwrap_or_default();
-    let end = Moment { cycle: cycles.unwrap_or_default(), nanoseconds };
-    Record {
-        subject: subject(firmware, settings),
-        instrument: Instrument {
-            kind: kind.to_owned(),
-            tool: format!("strobe {}", env!("CARGO_PKG_VERSION")),
-            settings: settings.shown.iter().cloned().collect(),
-            environment: environment(&traced),
-        },
-        window: Window {
-            begin: Moment::default(),
-            end,
-            entries: traced.window.as_ref().map_or(1, |window| window.parts),
-            nanoseconds,
-            end_reason: EndReason::EndOfRecording,
-        },
-        totals: Totals { cycles: Bounds::exact(parts.taken), instructions: 0, by_cause },
-        trust: Trust::Sampled { n: sampling.taken, period_cycles: sampling.period_cycles },
-        coverage: Coverage {
-            run_cycles: parts.taken,
-            seen_cycles: sampling.taken,
-            lost_cycles: match sampling.lost {
-                Some(Loss::Unknown(_)) => None,
-                _ => Some(parts.lost.known()),
-            },
-            overhead_cycles: 0,
-        },
-        balance,
-        profile,
-        exceptions: Vec::new(),
-        scheduling: None,
-        series: Vec::new(),
-        calls: Vec::new(),
-        waits: Vec::new(),
-        windows: None,
-        unreached: unreached.unwrap_or_default(),
-        unmodelled: Vec::new(),
-        warnings,
-        fault: None,
-        traced: Some(Box::new(traced)),
-    }
 }
 
 /// What the bytes were recorded from.

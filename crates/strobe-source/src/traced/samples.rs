@@ -1,7 +1,7 @@
 //! Counts samples by address and by who had the core.
 
+use crate::code_profile::Who;
 use rustc_hash::FxHashMap;
-use strobe_model::Who;
 
 /// Places kept apart; firmware has fewer instructions, noise does not.
 pub const MOST_PLACES: usize = 1 << 20;

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::traced::kit::model::Transport;
+use crate::traced::record::StreamRecord;
 use strobe_decode::container::{Header, Note};
 use strobe_decode::swo::packet::Packet;
 use strobe_decode::swo::reader::Hint;
 use strobe_decode::swo::timeline::{Event, Events, Group, What};
-use strobe_model::measurement::Timeline;
-use strobe_model::measurement::Unbalanced;
-use strobe_model::{EndReason, KitWay, Record, Warning};
+use strobe_model::measurement::{Finding, Timeline, Unbalanced};
 use strobe_symbols::Firmware;
 
 use super::notes::{self, Notes};
@@ -140,7 +140,7 @@ impl Listener for Sinks {
 
 /// Core cycles of a tick of the kit's own clock, unless set otherwise.
 fn kit_tick(settings: &Settings) -> Option<u32> {
-    let kit = settings.kit.filter(|kit| kit.way != KitWay::Itm);
+    let kit = settings.kit.filter(|kit| kit.way != Transport::Itm);
     settings.tick_cycles.or(kit.map(|kit| kit.number).filter(|cycles| *cycles > 0))
 }
 
@@ -265,7 +265,7 @@ impl Session {
     pub fn finish(
         mut self,
         firmware: Option<&Firmware>,
-    ) -> Result<(Record, Option<Timeline>), Error> {
+    ) -> Result<(StreamRecord, Option<Timeline>), Error> {
         self.intake.finish(&mut self.events);
         self.events.check()?;
         let settings = self.settings(&self.intake);
@@ -275,11 +275,9 @@ impl Session {
         }
         let mut events_kept = events.tracks.map(|tracks| tracks.finish(firmware));
         let mut record = events.accumulator.record(intake.reader(), firmware, &settings)?;
-        if stopped {
-            record.window.end_reason = EndReason::Interrupted;
-        }
+        record.interrupted = stopped;
         // Wrong bits leave no sign: any time and any value may have one.
-        let is_damaged = record.traced.as_ref().is_some_and(|traced| traced.stream.damage > 0);
+        let is_damaged = record.traced.stream.damage > 0;
         if let Some(line) = events_kept.as_mut().filter(|_| is_damaged) {
             line.exact.clear();
         }
@@ -290,7 +288,7 @@ impl Session {
     ///
     /// # Errors
     /// Only for a defect: when the totals do not balance.
-    pub fn so_far(&self, firmware: Option<&Firmware>) -> Result<Record, Error> {
+    pub fn so_far(&self, firmware: Option<&Firmware>) -> Result<StreamRecord, Error> {
         let mut accumulator = self.events.accumulator.clone();
         let mut intake = self.intake.clone();
         intake.finish(&mut accumulator);
@@ -309,7 +307,8 @@ impl Session {
             recording.notes = self.notes.0.clone();
         } else {
             let notes = self.notes.0.iter();
-            let notes = notes.map(|(text, count)| Warning::new("recording", text).times(*count));
+            let notes =
+                notes.map(|(text, count)| Finding::warning("recording", text).times(*count));
             settings.warnings.extend(notes);
         }
         settings

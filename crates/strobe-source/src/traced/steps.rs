@@ -5,7 +5,8 @@
 //! trace shows how long handlers take without any sample, so where the two disagree by more than
 //! chance allows, that is why.
 
-use strobe_model::{Traced, TracedException, Warning};
+use crate::traced::totals::{Traced, TracedException};
+use strobe_model::measurement::Finding;
 
 /// Entries that must be known to the tick.
 const FEWEST: u64 = 20;
@@ -15,7 +16,7 @@ const DEVIATIONS: f64 = 5.0;
 
 /// Names the handlers that have far more or fewer samples than their times allow. Times are in core
 /// cycles.
-pub(super) fn warnings(traced: &Traced) -> Vec<Warning> {
+pub(super) fn warnings(traced: &Traced) -> Vec<Finding> {
     let (times, sampling) = (&traced.times, &traced.sampling);
     // Where packets are lost, or sampling is off, samples and exceptions are not lost alike.
     let usable = times.tick_cycles.is_some()
@@ -28,7 +29,7 @@ pub(super) fn warnings(traced: &Traced) -> Vec<Warning> {
     all.filter_map(|exception| warning(exception, period)).collect()
 }
 
-fn warning(exception: &TracedException, period: u64) -> Option<Warning> {
+fn warning(exception: &TracedException, period: u64) -> Option<Finding> {
     let TracedException { name, entered, timed, own, samples, .. } = exception;
     if *timed < FEWEST || timed * 2 < *entered {
         return None;
@@ -43,14 +44,14 @@ fn warning(exception: &TracedException, period: u64) -> Option<Warning> {
          runs in step with the sampling each {period} cycles, \
          and so may other code; a period that has no factor in common with theirs shows which"
     );
-    Some(Warning::new("samples-in-step", text))
+    Some(Finding::warning("samples-in-step", text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn with(samples: u64, timed: u64) -> Option<Warning> {
+    fn with(samples: u64, timed: u64) -> Option<Finding> {
         let name = "SysTick".to_owned();
         let own = timed * 100;
         warning(

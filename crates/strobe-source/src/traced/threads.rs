@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use strobe_model::TracedThread;
+use crate::traced::totals::TracedThread;
 
 /// Threads kept apart; noise could bring more.
 const MOST: usize = 1024;

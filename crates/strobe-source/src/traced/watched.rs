@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use strobe_model::Watched;
+use crate::traced::totals::Watched;
 
 /// Values kept of a comparator, the first ones.
 const KEPT: usize = 1 << 16;

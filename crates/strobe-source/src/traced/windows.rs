@@ -5,7 +5,8 @@
 
 use std::fmt;
 
-use strobe_model::{TracedWindow, Warning};
+use crate::traced::totals::TracedWindow;
+use strobe_model::measurement::Finding;
 
 use super::kit::What;
 
@@ -191,7 +192,7 @@ pub(super) fn unreached(window: &TracedWindow) -> Vec<String> {
 }
 
 /// What the user should know of the marks.
-pub(super) fn warnings(window: &TracedWindow) -> impl Iterator<Item = Warning> {
+pub(super) fn warnings(window: &TracedWindow) -> impl Iterator<Item = Finding> {
     let to = window.to.as_deref().unwrap_or("its end");
     let never = match &window.from {
         Some(from) if window.starts == 0 => Some(from),
@@ -223,7 +224,7 @@ pub(super) fn warnings(window: &TracedWindow) -> impl Iterator<Item = Warning> {
         ("open-window", 1, format!("the last part ends with the stream: {to} did not come"))
     });
     let all = [never, repeated, inside, outside, open].into_iter().flatten();
-    all.map(|(code, count, text)| Warning::new(code, text).times(count))
+    all.map(|(code, count, text)| Finding::warning(code, text).times(count))
 }
 
 #[cfg(test)]

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use strobe_analyse::figures::figures;
 use strobe_decode::ctf::{Options, Trace};
+use strobe_decode::summary::ValueSummary;
 use strobe_model::measurement::{
     Cell, Measurement, Number, Severity, Timeline, Track, TrackKind, Trust, Unit,
 };
-use strobe_model::{Distribution, EventsReport};
+use strobe_source::archive::report::EventsReport;
 use strobe_source::archive::{Meanings, NoNames, Source, Stream, events, measurement, timeline};
 use strobe_synth::tracer;
 
@@ -98,7 +99,7 @@ fn report<T>(stream: &tracer::Stream<T>) -> (EventsReport, Timeline) {
 }
 
 /// What is known of some values, beside what a report shows of them.
-fn same_durations(found: Option<&Distribution>, values: &[u64]) {
+fn same_durations(found: Option<&ValueSummary>, values: &[u64]) {
     let (count, sum) = (values.len() as u64, values.iter().sum::<u64>());
     let Some(found) = found else { return assert_eq!(count, 0) };
     assert_eq!(found.count, count);

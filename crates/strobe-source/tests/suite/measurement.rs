@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use strobe_model::Cause;
 use strobe_model::measurement::{
     CORE_TIMING, Content, Distributions, Measurement, ON_A_CHIP, Profile, Quantity, Spread, Trust,
     Unit,
 };
-use strobe_model::{Cause, Record};
 use strobe_sim::board::Board;
+use strobe_source::simulated::run_record::RunRecord;
 use strobe_source::simulated::{self, Joined, Limit, Quiet, Settings, TimelineSettings};
 use strobe_symbols::Firmware;
 
@@ -27,7 +28,7 @@ pub(crate) fn firmware(name: &str) -> Firmware {
     Firmware::parse(bytes).expect("an ELF file")
 }
 
-pub(crate) fn run(name: &str, board: &str, settings: &Settings) -> Record {
+pub(crate) fn run(name: &str, board: &str, settings: &Settings) -> RunRecord {
     let board = Board::builtin(board).expect("a board that comes with the project");
     let never = AtomicBool::new(false);
     let outcome = simulated::run(&firmware(name), &board, settings, &mut Quiet, &never);

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use strobe_analyse::attribution::{By, rows};
 use strobe_decode::capture::{Capture, Drift, Recording};
 use strobe_decode::pins;
-use strobe_model::PinsReport;
+use strobe_decode::pins::report::PinsReport;
 use strobe_model::measurement::{
     Cell, Content, Distribution, Measurement, Number, ON_A_CHIP, Quantity, Spread, Table,
 };

@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU32;
 
-use strobe_model::*;
+use strobe_decode::trace_settings::*;
+use strobe_model::Bounds;
+use strobe_source::trace::plan::report::*;
 use strobe_source::trace::plan::{PortLoad, Workload, measurement, plan};
 use strobe_source::trace::registers::{Error, writes, writes_off};
 use strobe_source::trace::target::{TARGETS, Target, find};

@@ -1,9 +1,9 @@
 //! The argument of `-P`: a decoder, its channels and its options, as `uart:rx=D0:baudrate=115200`.
 
+use strobe_decode::bus::report::{Baud, BaudOrigin, BusSetting};
 use strobe_decode::bus::uart::{Parity, StopBits};
 use strobe_decode::bus::{Decoded, baud, i2c as i2c_bus, spi as spi_bus, uart as uart_line};
 use strobe_decode::capture::Capture;
-use strobe_model::{Baud, BaudOrigin, BusSetting};
 use strobe_report::grouped;
 
 use crate::{capture, exit};

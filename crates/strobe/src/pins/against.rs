@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use strobe_analyse::pairing;
 use strobe_decode::capture::{AWAKE, Capture};
-use strobe_decode::pins;
-use strobe_model::against::{Against, Pair};
+use strobe_decode::pairing::report::{Against, Pair};
+use strobe_decode::pins::report::{CaptureSummary, PinsReport};
+use strobe_decode::{pairing, pins};
 use strobe_model::measurement::Measurement;
-use strobe_model::{CaptureSummary, PinsReport};
 
 use super::{Args, trigger};
 use crate::recording::Opened;

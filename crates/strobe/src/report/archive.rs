@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use strobe_decode::archive::{allocations, profile, samples, symbols};
-use strobe_model::measurement::{Fact, Measurement};
-use strobe_model::{Record, Warning};
+use strobe_model::measurement::{Fact, Finding, Measurement};
 use strobe_source::archive::allocations::{About, beside, of_text, of_tree};
 use strobe_source::archive::{NoNames, measurement, published};
+use strobe_source::traced::StreamRecord;
 use strobe_source::traced::{Accumulator, Places};
 use strobe_symbols::Firmware;
 
@@ -73,7 +73,7 @@ pub fn samples(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<ExitC
             Some(published(&input::file_name(path), &profile, &list.pcs, firmware))
         }
     };
-    let mut samples = crate::measurement::of(&record);
+    let mut samples = record.measurement();
     if let Some(published) = published {
         samples = measurement::published(samples, &published);
     }
@@ -84,16 +84,16 @@ fn record(
     args: &Args,
     list: &samples::Samples,
     firmware: Option<&Firmware>,
-) -> anyhow::Result<Record> {
+) -> anyhow::Result<StreamRecord> {
     let mut settings = args.stream().settings(None, firmware)?;
     settings.shown.extend(list.about.iter().cloned());
     for (kind, count) in &list.others {
         let text = format!("packets of kind `{kind}` are in the list and not looked at");
-        settings.warnings.push(Warning::new("other-packets", text).times(*count));
+        settings.warnings.push(Finding::warning("other-packets", text).times(*count));
     }
     if list.unusable > 0 {
         let text = "entries of the list are no packet or have no address";
-        settings.warnings.push(Warning::new("unusable-entries", text).times(list.unusable));
+        settings.warnings.push(Finding::warning("unusable-entries", text).times(list.unusable));
     }
     let mut accumulator = Accumulator::new(None);
     let places = Places::of(list.pcs.iter().map(|pc| (*pc, 1)));

@@ -4,12 +4,11 @@ use std::path::Path;
 
 use strobe_decode::archive::allocations;
 use strobe_decode::kit;
-use strobe_model::Record;
 use strobe_source::traced::NONSENSE_PERCENT;
+use strobe_source::traced::StreamRecord;
 
 use super::Kind;
-use crate::files;
-use crate::{events, exit};
+use crate::{events, exit, files};
 
 /// So much of a file is looked at.
 const HEAD: u64 = 1 << 16;
@@ -104,8 +103,8 @@ fn by_bytes(path: &Path, head: &[u8]) -> Kind {
 ///
 /// # Errors
 /// If it does not.
-pub fn is_trace(path: &Path, record: &Record) -> anyhow::Result<()> {
-    let percent = record.traced.as_ref().map_or(0, |traced| traced.nonsense_percent());
+pub fn is_trace(path: &Path, record: &StreamRecord) -> anyhow::Result<()> {
+    let percent = record.traced.nonsense_percent();
     if percent < NONSENSE_PERCENT {
         return Ok(());
     }

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use strobe_model::measurement::Measurement;
-use strobe_model::{EndReason, Record, Warning};
+use strobe_model::measurement::{Finding, Measurement};
 use strobe_source::simulated::extremes::{Alone, OTHER_END};
 use strobe_source::simulated::rig::{self as simulated, Chip, Layout};
+use strobe_source::simulated::run_record::{EndReason, RunRecord};
 use strobe_source::simulated::{
     self as source, HeapSettings, Heaps, Host, Outcome, Recorder, Settings, extremes,
 };
@@ -18,9 +18,9 @@ use crate::{ending, exit, host, input, interrupt};
 /// A chip's run.
 pub struct Ran {
     /// What was measured.
-    pub record: Record,
+    pub record: RunRecord,
     /// The same in the low and the high model, where these were run.
-    pub others: Option<[Record; 2]>,
+    pub others: Option<[RunRecord; 2]>,
     /// What became of its heaps, if that was asked for.
     pub heaps: Option<Heaps>,
 }
@@ -65,14 +65,14 @@ impl Rig {
         let pictures = Gallery::finish(galleries)?;
         let wanted = simulate::wants_others(setup, asked, &hosts[self.chosen], &outcomes);
         let others = others.filter(|_| wanted).map(|hosts| {
-            let likely: Vec<&Record> = outcomes.iter().map(|outcome| &outcome.record).collect();
+            let likely: Vec<&RunRecord> = outcomes.iter().map(|outcome| &outcome.record).collect();
             extremes::run_rig(layout, &likely, (self.chosen, hosts), &interrupted)
         });
         let (others, mut alone) = match others {
-            Some(Err(Alone::OtherEnd(text))) => (None, Some(Warning::new(OTHER_END, text))),
+            Some(Err(Alone::OtherEnd(text))) => (None, Some(Finding::warning(OTHER_END, text))),
             others => (others.and_then(Result::ok), None),
         };
-        let others: Vec<Option<[Record; 2]>> = match others {
+        let others: Vec<Option<[RunRecord; 2]>> = match others {
             Some([low, high]) => low.into_iter().zip(high).map(|(a, b)| Some([a, b])).collect(),
             None => outcomes.iter().map(|_| None).collect(),
         };
@@ -86,7 +86,7 @@ impl Rig {
                 record.warnings.extend(alone.take());
             }
             let unwatched = without_heaps[i].as_ref();
-            record.warnings.extend(unwatched.map(|why| Warning::new("no-allocator", why)));
+            record.warnings.extend(unwatched.map(|why| Finding::note("no-allocator", why)));
             ran.push(Ran { record, others, heaps });
         }
         Ok(ran)

@@ -2,20 +2,20 @@
 //! exit code of whose fault it is.
 
 use strobe_model::measurement::{Finding, Measurement, Severity};
-use strobe_model::{EndReason, Record, Warning};
 use strobe_source::cycles::FlashState;
+use strobe_source::simulated::run_record::{EndReason, RunRecord};
 use strobe_source::simulated::{self, Heaps, StackUse};
 
 use super::Setup;
 use crate::gallery::Written;
-use crate::{exit, host, measurement};
+use crate::{exit, host};
 
 /// A finished run.
 pub struct Finished {
     /// What was measured.
-    pub record: Record,
+    pub record: RunRecord,
     /// The same in the low and the high model, where these were run.
-    pub others: Option<[Record; 2]>,
+    pub others: Option<[RunRecord; 2]>,
     /// How the firmware had set the flash at the end.
     pub flash: FlashState,
     /// How deep each stack got, if that was asked for.
@@ -29,27 +29,27 @@ impl Finished {
     pub fn measurement(&self) -> Measurement {
         match &self.others {
             Some(others) => simulated::extremes::measurement(&self.record, others),
-            None => measurement::of(&self.record),
+            None => self.record.measurement(),
         }
     }
 }
 
 /// Adds to a record what only the host knows: what it could not deliver.
-pub fn complete(record: &mut Record, host: &host::Terminal, pictures: Option<Written>) {
+pub fn complete(record: &mut RunRecord, host: &host::Terminal, pictures: Option<Written>) {
     for (what, device, lost) in host.lost() {
         let text =
             format!("{what} from {device} could not be delivered: its host end was closed or full");
-        record.warnings.push(Warning::new("undelivered", text).times(lost));
+        record.warnings.push(Finding::warning("undelivered", text).times(lost));
     }
     let Some(Written { files, left_out }) = pictures else { return };
     if files == 0 {
         let text = "no display and no lamp beside the chip showed a whole picture: --pictures \
                     wrote an empty list (docs/rigs.md: what each part takes for a picture)";
-        record.warnings.push(Warning::new("no-picture", text));
+        record.warnings.push(Finding::warning("no-picture", text));
     }
     if left_out > 0 {
         let text = "pictures were not written: there are too many";
-        record.warnings.push(Warning::new("pictures-left-out", text).times(left_out));
+        record.warnings.push(Finding::warning("pictures-left-out", text).times(left_out));
     }
 }
 
@@ -57,7 +57,7 @@ pub fn complete(record: &mut Record, host: &host::Terminal, pictures: Option<Wri
 const NEVER_REACHED: &str = "never-reached";
 
 /// Adds to a record that what was asked for was never reached.
-pub fn never_reached(record: &mut Record, setup: &Setup) {
+pub fn never_reached(record: &mut RunRecord, setup: &Setup) {
     let exited = matches!(record.window.end_reason, EndReason::Exit { .. });
     if !exited && setup.until.iter().any(|until| until == "exit") {
         record.unreached.push("--until exit".to_owned());
@@ -68,12 +68,12 @@ pub fn never_reached(record: &mut Record, setup: &Setup) {
             (_, true) => format!("{asked}: it never changed or was never reached"),
             _ => format!("{asked} was never reached"),
         };
-        record.warnings.push(Warning::new(NEVER_REACHED, text));
+        record.warnings.push(Finding::warning(NEVER_REACHED, text));
     }
 }
 
 /// What was asked for and never reached, for a measurement that is not made of the whole record.
-pub fn unreached(record: &Record) -> impl Iterator<Item = Finding> {
+pub fn unreached(record: &RunRecord) -> impl Iterator<Item = Finding> {
     let all = record.warnings.iter().filter(|warning| warning.code == NEVER_REACHED);
     all.map(|warning| Finding::new(Severity::Warning, NEVER_REACHED, &warning.text))
 }

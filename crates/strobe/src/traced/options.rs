@@ -5,8 +5,10 @@ use std::ops::Range;
 use strobe_decode::capture::{self, Capture};
 use strobe_decode::container::Header;
 use strobe_decode::swo::reader::Hint;
-use strobe_model::{Recording, TraceSettings, Warning};
+use strobe_decode::trace_settings::TraceSettings;
+use strobe_model::measurement::Finding;
 use strobe_source::defmt::Table;
+use strobe_source::traced::totals::Recording;
 use strobe_source::traced::{Bounds, Mark, Settings, kit_setting};
 use strobe_symbols::Firmware;
 
@@ -193,7 +195,7 @@ impl Options {
 
     /// The port of `defmt` and the firmware's texts; or, if nobody asked for them, why they cannot
     /// be had.
-    fn defmt(&self, firmware: Option<&Firmware>) -> anyhow::Result<(Defmt, Option<Warning>)> {
+    fn defmt(&self, firmware: Option<&Firmware>) -> anyhow::Result<(Defmt, Option<Finding>)> {
         let port = match self.defmt_port {
             Some(DefmtPort::None) => return Ok((None, None)),
             Some(DefmtPort::Port(port)) => Some(port),
@@ -212,7 +214,9 @@ impl Options {
                 Err(exit::data(text))
             }
             (Err(error), Some(_)) => Err(exit::data(error.to_string())),
-            (Err(error), None) => Ok((None, Some(Warning::new("defmt-table", error.to_string())))),
+            (Err(error), None) => {
+                Ok((None, Some(Finding::warning("defmt-table", error.to_string()))))
+            }
         }
     }
 
@@ -313,7 +317,7 @@ fn idle(text: &str, firmware: Option<&Firmware>) -> anyhow::Result<Range<u32>> {
 }
 
 /// Warns if this firmware is not the one that was recorded.
-fn other_firmware(header: &Header, given: &Firmware) -> Option<Warning> {
+fn other_firmware(header: &Header, given: &Firmware) -> Option<Finding> {
     let recorded = header.elf.as_ref()?;
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
     let file = &recorded.file;
@@ -330,7 +334,7 @@ fn other_firmware(header: &Header, given: &Firmware) -> Option<Warning> {
              it is unknown whether the code is the same"
         ),
     };
-    Some(Warning::new("other-firmware", text))
+    Some(Finding::warning("other-firmware", text))
 }
 
 /// Settings as the report shows them.

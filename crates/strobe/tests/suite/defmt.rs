@@ -7,8 +7,8 @@ use crate::common::{Ran, number, prebuilt, root, strobe};
 use proptest::prelude::*;
 use serde_json::Value;
 use strobe_decode::container::{Header, PayloadKind, Reader, Writer};
-use strobe_model::Decoded;
 use strobe_model::measurement::{Content, Measurement};
+use strobe_source::defmt::message::Decoded;
 use strobe_source::defmt::{Log, Table};
 use strobe_symbols::Firmware;
 

@@ -1,7 +1,7 @@
 //! Words of a bus as people read them: in rows of sixteen, as hexadecimal digits and as text.
 
+use crate::bus::report::{BusLane, BusReport, BusTransfer, BusWord, WordKind};
 use strobe_model::measurement::{Column, Table, Unit};
-use strobe_model::{BusLane, BusReport, BusTransfer, BusWord, WordKind};
 
 /// Words in a row.
 const ROW: usize = 16;

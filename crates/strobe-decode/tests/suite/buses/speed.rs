@@ -1,7 +1,7 @@
 //! The speed of a UART line: found from its pulses, or in doubt.
 
+use strobe_decode::bus::report::BaudOrigin;
 use strobe_decode::bus::{baud, uart};
-use strobe_model::BaudOrigin;
 use strobe_synth::{Line, ParityBit, UartWave};
 
 use super::{BIT, sent_at};

@@ -1,7 +1,7 @@
 //! I2C: what sigrok decodes, faults with their places, and addresses of ten bits.
 
 use strobe_decode::bus::i2c;
-use strobe_model::{FaultKind, WordKind};
+use strobe_decode::bus::report::{FaultKind, WordKind};
 use strobe_synth::I2cWave;
 
 use super::{faults, sigrok_on};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use strobe_model::HeapThread;
+use crate::archive::report::HeapThread;
 
 #[derive(Debug, Clone, Default)]
 struct Thread {

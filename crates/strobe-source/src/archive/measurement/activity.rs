@@ -1,12 +1,13 @@
 //! Who ran and what happened meanwhile: threads, interrupts, transfers, timers, pauses of the
 //! tracer.
 
+use crate::archive::report::ThreadsSeen;
+use strobe_decode::summary::ValueSummary;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Distributions, Finding, Loss, Measurement, Parts, Quantity, Severity,
     Table, Unit,
 };
-use strobe_model::{Distribution, ThreadsSeen};
 
 use super::events::About;
 use crate::measuring::{balance, count, distributions};
@@ -28,7 +29,7 @@ fn time(id: &str, title: &str) -> Column {
 fn spreads<'a>(
     measurement: &mut Measurement,
     (id, title): (&str, &str),
-    all: impl IntoIterator<Item = (String, Option<&'a Distribution>)>,
+    all: impl IntoIterator<Item = (String, Option<&'a ValueSummary>)>,
 ) {
     let distributions = distributions(&Unit::NANOSECONDS, all);
     if !distributions.is_empty() {

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use strobe_model::measurement::ids;
 
+use crate::archive::allocations::report::{AllocationNode, AllocationsReport, PublishedTree};
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Coverage, Ended, Fact, Finding, Kind, Loss, Measure,
     Measurement, Parts, Profile, Quantity, Severity, Subject, Table, Unit, Values, Window,
 };
-use strobe_model::{AllocationNode, AllocationsReport, PublishedTree};
 
 use crate::measuring::{balance, count, instrument, notes};
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use strobe_model::measurement::ids;
 
-use strobe_model::FunctionsSeen;
+use crate::archive::report::FunctionsSeen;
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Kind, Label, Loss, Measure, Measurement, Parts, Profile, Table,
     Unit, Values,

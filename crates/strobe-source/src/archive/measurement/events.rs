@@ -1,11 +1,11 @@
 //! A trace of events as a measurement: what was read, events by kind, what is missing.
 
+use crate::archive::report::{EventsReport, TraceSummary};
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Coverage, Ended, Fact, Loss, Measurement, Moment, Number, Parts,
     Quantity, Severity, Subject, Table, Timeline, Trust, Unit, Window,
 };
-use strobe_model::{EventsReport, TraceSummary};
 
 use super::super::Names;
 use super::super::events::{Extras, LISTED, Source, add};

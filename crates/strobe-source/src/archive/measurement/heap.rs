@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use strobe_model::measurement::ids;
 
+use crate::archive::report::{HeapSeen, HeapSite};
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Distributions, Finding, Kind, Label, Measure, Measurement,
     Profile, Quantity, Severity, Table, Unit, Values,
 };
-use strobe_model::{HeapSeen, HeapSite};
 
 use crate::measuring::{count, distributions};
 

@@ -1,12 +1,12 @@
 //! What is missing in a trace of events: what its tracer left out, what nobody can read, and events
 //! that are not in the order of their times.
 
+use crate::archive::report::{StreamSummary, TraceSummary};
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Finding, Measurement, Quantity, Severity, Table, Unit,
 };
 use strobe_model::number::grouped;
-use strobe_model::{StreamSummary, TraceSummary};
 
 use super::events::{About, Lost, RECOUNTED, disorder};
 use crate::measuring::{count, unknown};

@@ -1,10 +1,10 @@
 //! A published profile beside the measurement of its samples.
 
+use crate::archive::published::report::{KnownFault, Published};
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Fact, Finding, Loss, Measurement, Parts, Severity, Table, Unit,
 };
-use strobe_model::{KnownFault, Published};
 
 use crate::measuring::balance;
 

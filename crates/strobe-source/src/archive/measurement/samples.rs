@@ -1,10 +1,14 @@
 //! Archives built by hand: a trace of events with everything that one can have, allocations, a
 //! published profile.
 
-use strobe_model::*;
+use strobe_decode::summary::ValueSummary;
 
-fn spread(values: &[u64]) -> Option<Distribution> {
-    Distribution::of(values.to_vec())
+use crate::archive::allocations::report::*;
+use crate::archive::published::report::*;
+use crate::archive::report::*;
+
+fn spread(values: &[u64]) -> Option<ValueSummary> {
+    ValueSummary::of(values.to_vec())
 }
 
 fn kind(name: &str, meaning: Option<&str>, count: u64, first: i64, last: i64) -> EventKind {

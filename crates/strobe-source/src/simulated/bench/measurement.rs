@@ -1,11 +1,12 @@
 //! Benchmarks of a firmware as a measurement: a row for each function and input.
 
+use crate::simulated::run_record::RunRecord;
+use strobe_model::Bounds;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Ended, Fact, Finding, Instrument, Measurement, Quantity, Severity,
     Subject, Table, Unit, Window,
 };
-use strobe_model::{Bounds, Record};
 use strobe_sim::board::Board;
 use strobe_symbols::Firmware;
 
@@ -19,7 +20,7 @@ pub(super) struct Found<'a> {
     pub file: &'a str,
     pub board: &'a Board,
     /// The first board's run.
-    pub record: Option<&'a Record>,
+    pub record: Option<&'a RunRecord>,
     pub rows: &'a [Row],
     /// The firmware has allocators that are known.
     pub watches_heap: bool,

@@ -1,7 +1,7 @@
 //! The profile of one benchmark: its first call once more, on a board of its own, with what a run
 //! records from the function's first instruction up to its return.
 
-use strobe_model::EndReason;
+use crate::simulated::run_record::EndReason;
 use strobe_model::measurement::{Content, Section};
 use strobe_symbols::Benchmark;
 

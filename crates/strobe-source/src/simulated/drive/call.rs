@@ -2,7 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::{Bounds, EndReason};
+use crate::simulated::run_record::EndReason;
+use strobe_model::Bounds;
 use strobe_sim::observe::calls::NodeKind;
 use strobe_sim::pace::Drift;
 

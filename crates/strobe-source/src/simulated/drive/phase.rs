@@ -5,7 +5,7 @@
 //! registers. A chip's own timers are moved on by a part of what is left until their next interrupt
 //! ([`strobe_sim::device::ShiftedTimer`]). Both once, as soon as they are seen to run.
 
-use strobe_model::Warning;
+use strobe_model::measurement::Finding;
 use strobe_sim::device::{DeviceId, Shift};
 
 use super::Run;
@@ -52,7 +52,7 @@ impl Shifting {
     }
 
     /// What was shifted and what was not, as a note.
-    pub(in crate::simulated) fn note(&self) -> Warning {
+    pub(in crate::simulated) fn note(&self) -> Finding {
         let left = self.timers.iter().filter_map(|(_, name, shift)| match shift {
             Shift::Unfit(why) => Some(format!("{name} ({why})")),
             Shift::Idle | Shift::Earlier(_) => None,
@@ -65,8 +65,10 @@ impl Shifting {
         if !left.is_empty() {
             text.push_str(&format!("; not shifted: {}", left.join(", ")));
         }
-        let code = if self.shifted.is_empty() { "phase-not-shifted" } else { "phase-shifted" };
-        Warning::new(code, text)
+        if self.shifted.is_empty() {
+            return Finding::warning("phase-not-shifted", text);
+        }
+        Finding::note("phase-shifted", text)
     }
 }
 

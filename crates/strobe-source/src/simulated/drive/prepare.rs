@@ -96,7 +96,7 @@ impl Run {
             drift: (0, 0),
             instructions: 0,
             nanoseconds: 0,
-            windows: strobe_model::Windows::default(),
+            windows: crate::simulated::run_record::Windows::default(),
             spans: Vec::new(),
             idle,
             open: None,

@@ -1,11 +1,11 @@
 //! Distributions of single calls and windows, with their worst cases.
 
+use crate::simulated::run_record::{FunctionCalls, RunRecord};
 use strobe_model::measurement::ids;
 use strobe_model::measurement::ids::suffix::WITH_CALLEES;
 use strobe_model::measurement::{
     Column, Content, Distribution, Distributions, Finding, Section, Severity, Spread, Table, Unit,
 };
-use strobe_model::{FunctionCalls, Record};
 
 use super::spreads::hertz_since;
 use super::{Model, section};
@@ -16,7 +16,7 @@ pub const UNBOUNDED: &str =
     "Cycles by the likely model; what bounds single calls have is not known.";
 
 /// Cycles per call, by function.
-pub(super) fn spreads(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn spreads(record: &RunRecord, model: &Model) -> Option<Section> {
     if record.calls.is_empty() {
         return None;
     }
@@ -76,7 +76,7 @@ fn notes(calls: &FunctionCalls) -> Vec<String> {
 }
 
 /// When the worst call of each function was, and who called it.
-pub(super) fn worst(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn worst(record: &RunRecord, model: &Model) -> Option<Section> {
     let cycles = |id: &str, title: &str| Column::figure(id, title, Unit::CYCLES);
     let mut table = Table::new(vec![
         cycles("with-callees", "with callees"),
@@ -104,7 +104,7 @@ pub(super) fn worst(record: &Record, model: &Model) -> Option<Section> {
 }
 
 /// Cycles per window.
-pub(super) fn windows(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn windows(record: &RunRecord, model: &Model) -> Option<Section> {
     let windows = record.windows.as_ref()?;
     if windows.cycles.count() == 0 && windows.part.is_none() {
         return None;
@@ -137,7 +137,7 @@ pub(super) fn windows(record: &Record, model: &Model) -> Option<Section> {
 }
 
 /// Windows that were asked to begin while one was open.
-pub(super) fn finding(record: &Record) -> Option<Finding> {
+pub(super) fn finding(record: &RunRecord) -> Option<Finding> {
     let windows = record.windows.as_ref().filter(|windows| windows.reopened > 0)?;
     let asked = |name: &str| record.instrument.settings.get(name).map_or("", String::as_str);
     let (from, to) = (asked("from"), asked("to"));

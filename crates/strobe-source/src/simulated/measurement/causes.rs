@@ -1,10 +1,11 @@
 //! Causes of cycles: what each is called, means and can be helped with, and the table of them.
 
+use crate::simulated::run_record::{ModelledCause, RunRecord};
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     self, Cell, Column, Content, Kind, Measure, Number, Part, Section, Table, Unit,
 };
-use strobe_model::{Bounds, Cause, ModelledCause, Record, Trust};
+use strobe_model::{Bounds, Cause};
 
 use super::Model;
 
@@ -92,13 +93,12 @@ fn words(cause: Cause, is_avr: bool) -> (&'static str, Option<&'static str>) {
     }
 }
 
-fn modelled(record: &Record, cause: Cause) -> Option<&ModelledCause> {
-    let Trust::Modelled { causes } = &record.trust else { return None };
-    causes.iter().find(|modelled| modelled.cause == cause)
+fn modelled(record: &RunRecord, cause: Cause) -> Option<&ModelledCause> {
+    record.modelled.iter().find(|modelled| modelled.cause == cause)
 }
 
 /// Cycles, and their causes as parts of them.
-pub(super) fn measures(record: &Record, model: &Model) -> Vec<Measure> {
+pub(super) fn measures(record: &RunRecord, model: &Model) -> Vec<Measure> {
     let is_avr = record.subject.core().starts_with("AVR");
     let kind = |why: Option<String>| match why {
         Some(why) => Kind::Modelled { why },
@@ -138,7 +138,7 @@ fn unbounded(cycles: u64, why: &str) -> Cell {
 }
 
 /// Cycles by cause with their bounds; they add up to the footer.
-pub(super) fn section(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn section(record: &RunRecord, model: &Model) -> Option<Section> {
     let by_cause = &record.totals.by_cause;
     let total = by_cause.total();
     if total == 0 {

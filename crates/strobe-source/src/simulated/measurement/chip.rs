@@ -1,7 +1,9 @@
 //! What cycles of a core whose timing is inferred may be on a chip.
 
+use crate::cycles::report::RunCycles;
+use crate::simulated::run_record::{RunRecord, Until};
+use strobe_model::Bounds;
 use strobe_model::measurement::{CORE_TIMING, Fact, Number, Quantity, Trust, Unit};
-use strobe_model::{Bounds, Record, RunCycles, Until};
 use strobe_sim::board::Board;
 use strobe_sim::cortexm::Residual;
 use strobe_sim::cortexm::timing::CoreKind;
@@ -29,7 +31,7 @@ const OF_EACH: &str = "cycles of work on a chip, of those here";
 
 /// The cycles of a run with what the timing model of the core may be off, where there is such a
 /// model.
-pub(super) fn cycles(record: &Record) -> Option<Quantity> {
+pub(super) fn cycles(record: &RunRecord) -> Option<Quantity> {
     let (core, board) = (record.subject.core(), record.subject.board());
     let (residual, all) = (residual(core, board)?, record.totals.cycles);
     let band = match is_to_a_time(record) {
@@ -47,7 +49,7 @@ pub fn of_run(core: &str, board: &str, run: &RunCycles, busy: Bounds) -> Option<
 }
 
 /// Cycles that are the core's own: not asleep, and in no loop that something outside ends.
-fn work(record: &Record) -> Bounds {
+fn work(record: &RunRecord) -> Bounds {
     let busy = record.busy().0;
     let waits = record.waits.iter().filter(|wait| wait.until == Until::Outside);
     let waits = waits.fold(Bounds::default(), |sum, wait| sum + wait.cycles);
@@ -59,9 +61,9 @@ fn work(record: &Record) -> Bounds {
 }
 
 /// How many cycles the run had at each clock.
-fn spans(record: &Record) -> Vec<(u64, u32)> {
+fn spans(record: &RunRecord) -> Vec<(u64, u32)> {
     let clock = &record.subject.clock;
-    let ends = clock.iter().skip(1).map(|next| next.cycle).chain([record.coverage.run_cycles]);
+    let ends = clock.iter().skip(1).map(|next| next.cycle).chain([record.run_cycles]);
     let length = |(span, end): (&strobe_model::measurement::ClockSpan, u64)| {
         (end.saturating_sub(span.cycle), span.hz)
     };

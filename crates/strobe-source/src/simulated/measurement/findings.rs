@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::simulated::run_record::{Fault, RunRecord, UnmodelledRegister};
 use strobe_model::measurement::{Finding, Severity};
-use strobe_model::{Fault, Record, Trust, UnmodelledRegister};
 
 use crate::simulated::extremes;
 use strobe_model::number::{counted, grouped};
@@ -12,13 +12,9 @@ use strobe_model::number::{counted, grouped};
 const LEAST_READS: u64 = 16;
 
 /// The gravest first.
-pub(super) fn findings(record: &Record) -> Vec<Finding> {
+pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
     let mut out: Vec<Finding> = record.fault.iter().map(fault).collect();
-    out.extend(record.warnings.iter().map(|warning| {
-        let is_note = ["phase-shifted", "no-allocator"].contains(&warning.code.as_str());
-        let severity = if is_note { Severity::Note } else { Severity::Warning };
-        Finding { count: warning.count, ..Finding::new(severity, &warning.code, &warning.text) }
-    }));
+    out.extend(record.warnings.iter().cloned());
     out.extend(super::calls::finding(record));
     out.extend(unmodelled(record));
     let system = record.scheduling.iter().filter_map(|scheduling| scheduling.rtos.as_ref());
@@ -30,7 +26,7 @@ pub(super) fn findings(record: &Record) -> Vec<Finding> {
 }
 
 /// What the reader should know of bounds that no further runs have settled.
-fn carried(record: &Record) -> Option<Finding> {
+fn carried(record: &RunRecord) -> Option<Finding> {
     let text = "Bounds are carried along with one run. Where code waits for something that is not \
                 recognised, as a variable that a handler counts, a figure can lie outside of them, \
                 and what is counted (instructions, calls, rounds) has none: it is that of this \
@@ -71,7 +67,7 @@ fn fault(fault: &Fault) -> Finding {
     }
 }
 
-fn unmodelled(record: &Record) -> Option<Finding> {
+fn unmodelled(record: &RunRecord) -> Option<Finding> {
     let registers = &record.unmodelled;
     let first = registers.first()?;
     let accesses = registers.iter().map(|r| r.reads.saturating_add(r.writes));
@@ -105,10 +101,9 @@ fn often_read(registers: &[UnmodelledRegister]) -> String {
 }
 
 /// Which causes rest on a model, those with one reason together.
-fn modelled(record: &Record) -> Vec<Finding> {
-    let Trust::Modelled { causes } = &record.trust else { return Vec::new() };
+fn modelled(record: &RunRecord) -> Vec<Finding> {
     let mut out: Vec<Finding> = Vec::new();
-    for modelled in causes {
+    for modelled in &record.modelled {
         let cycles = modelled.cycles;
         let [low, likely, high] = [cycles.low, cycles.likely, cycles.high].map(grouped);
         let range = if cycles.is_exact() { likely } else { format!("~{likely} ({low}-{high})") };

@@ -4,16 +4,19 @@
 use std::collections::HashMap;
 use strobe_model::measurement::ids;
 
+use crate::code_profile::Who;
+use crate::code_profile::{AddressSample, Place, TreeNode};
+use crate::simulated::run_record::RunRecord;
 use strobe_model::measurement::{
     Address, Content, Functions, Kind, Label, Measure, Part, Profile, Samples, Section, Unit,
     Values,
 };
-use strobe_model::{AddressSample, Bounds, Cause, CauseCycles, Place, Record, TreeNode, Who};
+use strobe_model::{Bounds, Cause, CauseCycles};
 
 use super::causes::{self, CYCLES};
 use super::{Model, address};
 
-pub(super) fn section(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn section(record: &RunRecord, model: &Model) -> Option<Section> {
     if record.profile.addresses.is_empty() && record.profile.tree.is_empty() {
         return None;
     }
@@ -54,7 +57,7 @@ struct Leaf {
 }
 
 impl Builder {
-    fn profile(&mut self, record: &Record, model: &Model) -> (Profile, Vec<String>) {
+    fn profile(&mut self, record: &RunRecord, model: &Model) -> (Profile, Vec<String>) {
         let profile = &record.profile;
         self.out.measures = causes::measures(record, model);
         self.out.measures.extend(counts(record, model));
@@ -114,7 +117,7 @@ impl Builder {
 
     /// Every address's counts: by thread and handler if they were kept apart and add up, else as
     /// they are.
-    fn leaves(&mut self, record: &Record) -> Vec<Leaf> {
+    fn leaves(&mut self, record: &RunRecord) -> Vec<Leaf> {
         let profile = &record.profile;
         let mut apart = Vec::new();
         let mut sums = vec![(0u64, CauseCycles::ZERO); profile.addresses.len()];
@@ -199,8 +202,8 @@ impl Builder {
             }
         };
         put(CYCLES, kept.iter().map(|node| value(node.self_cycles)).collect());
-        if kept.iter().all(|node| node.self_idle.is_some_and(|idle| idle <= node.self_cycles)) {
-            let idle = kept.iter().map(|node| value(node.self_idle.unwrap_or(0)));
+        if kept.iter().all(|node| node.self_idle <= node.self_cycles) {
+            let idle = kept.iter().map(|node| value(node.self_idle));
             put(Cause::Asleep.id(), idle.collect());
         }
         put(EXECUTIONS, kept.iter().map(|node| value(node.self_instructions)).collect());
@@ -211,7 +214,7 @@ impl Builder {
 }
 
 /// What is counted beside cycles. Executions have parts where some are idle.
-fn counts(record: &Record, model: &Model) -> Vec<Measure> {
+fn counts(record: &RunRecord, model: &Model) -> Vec<Measure> {
     let kind = match model.counts {
         true => Kind::Modelled { why: super::waits::TURNS.to_owned() },
         false => Kind::Exact,

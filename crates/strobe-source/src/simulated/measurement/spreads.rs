@@ -1,20 +1,19 @@
 //! Distributions: latencies and runs of interrupts and threads, widths on pins, times between
 //! marks.
 
-use strobe_model::measurement::ids;
-use strobe_model::measurement::{Content, Distribution, Distributions, Section, Spread, Unit};
-use strobe_model::{Record, Series};
+use crate::simulated::run_record::{RunRecord, Series};
+use strobe_model::measurement::{Content, Distribution, Distributions, Section, Spread, Unit, ids};
 
 use super::{Model, section};
 
 /// The core clock, if it was the same from a cycle on.
-pub(super) fn hertz_since(record: &Record, cycle: u64) -> Option<u64> {
+pub(super) fn hertz_since(record: &RunRecord, cycle: u64) -> Option<u64> {
     let last = record.subject.clock.last()?;
     (last.cycle <= cycle).then_some(u64::from(last.hz))
 }
 
 fn distributions(
-    (record, model): (&Record, &Model),
+    (record, model): (&RunRecord, &Model),
     (id, title): (&str, &str),
     spreads: impl Iterator<Item = (String, Spread)>,
 ) -> Option<Section> {
@@ -33,14 +32,14 @@ fn distributions(
 }
 
 /// From pending to the first instruction, by interrupt.
-pub(super) fn latencies(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn latencies(record: &RunRecord, model: &Model) -> Option<Section> {
     let title = "interrupt latency: cycles from pending to the handler's first instruction";
     let all = record.exceptions.iter().map(|e| (e.name.clone(), e.latencies.clone()));
     distributions((record, model), ("latencies", title), all)
 }
 
 /// From wake-up to run, by thread.
-pub(super) fn wake_ups(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn wake_ups(record: &RunRecord, model: &Model) -> Option<Section> {
     let title = "wake-up to run: cycles from what woke a thread up to its first instruction";
     let threads = record.scheduling.iter().flat_map(|scheduling| &scheduling.threads);
     let all = threads.map(|thread| (thread.name.clone(), thread.wake.spread.clone()));
@@ -48,7 +47,7 @@ pub(super) fn wake_ups(record: &Record, model: &Model) -> Option<Section> {
 }
 
 /// Runs of threads and handlers.
-pub(super) fn durations(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn durations(record: &RunRecord, model: &Model) -> Option<Section> {
     let title = "runs: cycles of threads from taking over to the next thread's, and of handlers \
                  with entry and exit; sleep counts, handlers in between do not";
     let threads = record.scheduling.iter().flat_map(|scheduling| &scheduling.threads);
@@ -62,7 +61,7 @@ pub(super) fn durations(record: &Record, model: &Model) -> Option<Section> {
 }
 
 /// Widths on marked pins and times between arrivals at marked symbols.
-pub(super) fn pins(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn pins(record: &RunRecord, model: &Model) -> Option<Section> {
     if record.series.is_empty() {
         return None;
     }
@@ -80,7 +79,7 @@ pub(super) fn pins(record: &Record, model: &Model) -> Option<Section> {
     Some(section)
 }
 
-fn pin(record: &Record, series: &Series, model: &Model) -> Distribution {
+fn pin(record: &RunRecord, series: &Series, model: &Model) -> Distribution {
     let is_cycles = series.unit == Unit::CYCLES.0;
     let unit = if is_cycles { Unit::CYCLES } else { Unit::other(&series.unit) };
     let spread = series.values.iter().copied().collect();

@@ -1,13 +1,12 @@
 //! Tables of interrupts and of registers without a model.
 
-use strobe_model::measurement::ids;
-use strobe_model::measurement::{Cell, Column, Content, Section, Table, Unit};
-use strobe_model::{ExceptionStatistics, Record};
+use crate::simulated::run_record::{ExceptionStatistics, RunRecord};
+use strobe_model::measurement::{Cell, Column, Content, Section, Table, Unit, ids};
 
 use super::{Model, address, section};
 
 /// How often each exception was entered, what it cost, how long it waited.
-pub(super) fn interrupts(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn interrupts(record: &RunRecord, model: &Model) -> Option<Section> {
     if record.exceptions.is_empty() {
         return None;
     }
@@ -68,7 +67,7 @@ fn handler(e: &ExceptionStatistics) -> Cell {
 }
 
 /// Registers that nobody modelled and that were touched.
-pub(super) fn unmodelled(record: &Record) -> Option<Section> {
+pub(super) fn unmodelled(record: &RunRecord) -> Option<Section> {
     if record.unmodelled.is_empty() {
         return None;
     }

@@ -3,16 +3,16 @@
 use std::cmp::Reverse;
 use strobe_model::measurement::ids;
 
+use crate::simulated::run_record::{Extreme, RunRecord, Scheduling, StackMark, ThreadStatistics};
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Fact, Quantity, Section, Table, Trust, Unit,
 };
-use strobe_model::{Extreme, Record, Scheduling, StackMark, ThreadStatistics};
 
 use super::{Model, address, duration_at, section};
 
 /// The operating system, and how deep the stack got where all code shares one and it is known to
 /// the byte.
-pub(super) fn facts(record: &Record) -> Vec<Fact> {
+pub(super) fn facts(record: &RunRecord) -> Vec<Fact> {
     let Some(scheduling) = &record.scheduling else { return Vec::new() };
     let mut out = Vec::new();
     if let Some(system) = scheduling.rtos.as_ref().filter(|system| system.understood) {
@@ -45,7 +45,7 @@ struct Row<'a> {
     wakes_unknown: u64,
 }
 
-fn rows<'a>(record: &'a Record, scheduling: &'a Scheduling) -> Vec<Row<'a>> {
+fn rows<'a>(record: &'a RunRecord, scheduling: &'a Scheduling) -> Vec<Row<'a>> {
     let threads = scheduling.threads.iter().map(|t| Row {
         kind: "thread",
         name: &t.name,
@@ -76,7 +76,7 @@ fn rows<'a>(record: &'a Record, scheduling: &'a Scheduling) -> Vec<Row<'a>> {
 }
 
 /// Whose the cycles were. The footer has what they add up to.
-pub(super) fn threads(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn threads(record: &RunRecord, model: &Model) -> Option<Section> {
     let scheduling = record.scheduling.as_ref()?;
     let parts = scheduling.balance.parts();
     let count = |id: &str, title: &str| Column::figure(id, title, Unit::COUNT);
@@ -122,7 +122,7 @@ pub(super) fn threads(record: &Record, model: &Model) -> Option<Section> {
 }
 
 /// Wake-ups in short, of a record that does not have their distributions.
-pub(super) fn wake_up_times(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn wake_up_times(record: &RunRecord, model: &Model) -> Option<Section> {
     let threads = &record.scheduling.as_ref()?.threads;
     let short = |thread: &&ThreadStatistics| {
         thread.wake.count > 0 && thread.wake.spread.count() != thread.wake.count
@@ -151,7 +151,7 @@ pub(super) fn wake_up_times(record: &Record, model: &Model) -> Option<Section> {
 }
 
 /// The stack that came nearest to its end or, where no end is known, the deepest.
-pub(super) fn deepest(record: &Record) -> Option<(&str, &StackMark)> {
+pub(super) fn deepest(record: &RunRecord) -> Option<(&str, &StackMark)> {
     let threads = record.scheduling.as_ref()?.threads.iter();
     let marks = threads.filter_map(|t| Some((t.name.as_str(), t.deepest.as_ref()?)));
     marks.min_by_key(|(_, mark)| (mark.margin().unwrap_or(u64::MAX), Reverse(mark.bytes)))
@@ -170,7 +170,7 @@ fn of_size(mark: &StackMark, bytes: Option<u64>) -> Cell {
 }
 
 /// The part of each thread's stack that was in use.
-pub(super) fn stacks(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn stacks(record: &RunRecord, model: &Model) -> Option<Section> {
     let threads = &record.scheduling.as_ref()?.threads;
     let mut table = Table::new(vec![
         Column::text("thread", "thread"),
@@ -240,7 +240,7 @@ struct Worst {
     place: &'static str,
 }
 
-fn worst(record: &Record) -> Vec<Worst> {
+fn worst(record: &RunRecord) -> Vec<Worst> {
     let worst = |time: &Option<Extreme>, what: String, place: &'static str| {
         time.clone().map(|time| Worst { time, what, place })
     };
@@ -262,7 +262,7 @@ fn worst(record: &Record) -> Vec<Worst> {
 }
 
 /// When each of them ended, and where.
-pub(super) fn worst_cases(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn worst_cases(record: &RunRecord, model: &Model) -> Option<Section> {
     let mut table = Table::new(vec![
         Column::figure(ids::column::CYCLES, "cycles", Unit::CYCLES),
         Column::figure("time", "as time", Unit::NANOSECONDS),

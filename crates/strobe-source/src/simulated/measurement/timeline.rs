@@ -7,10 +7,12 @@
 use std::collections::HashMap;
 use strobe_model::measurement::ids;
 
+use crate::code_profile::Who;
+use crate::simulated::run_record::{Extreme, Overview, RunRecord, Segment, SimTime};
 use strobe_model::measurement::{
     Cell, Column, Content, Extent, Level, Section, SummaryTrack, Timeline, Track, TrackKind, Unit,
 };
-use strobe_model::{Extreme, Moment, Overview, Record, Segment, Start, Who};
+use strobe_sim::observe::schedule::Start;
 
 use super::nanoseconds;
 use strobe_model::number::counted;
@@ -21,7 +23,7 @@ const COARSER: usize = 8;
 /// No level has fewer stretches.
 const FEWEST: usize = 16;
 
-pub(super) fn section(record: &Record) -> Option<Section> {
+pub(super) fn section(record: &RunRecord) -> Option<Section> {
     let kept = record.scheduling.as_ref()?.timeline.as_ref()?;
     let mut builder = Builder::new(record);
     builder.out.extent = Extent { from: 0, to: nanoseconds(end(record, kept)) };
@@ -60,9 +62,9 @@ pub(super) fn section(record: &Record) -> Option<Section> {
 
 /// When the run ended, which may be long after what was measured of it: summary and worst cases are
 /// of the whole.
-fn end(record: &Record, kept: &strobe_model::Timeline) -> u64 {
+fn end(record: &RunRecord, kept: &crate::simulated::run_record::Schedule) -> u64 {
     let window = record.window.end;
-    let rest = record.coverage.run_cycles.saturating_sub(window.cycle);
+    let rest = record.run_cycles.saturating_sub(window.cycle);
     let rest = super::duration_at(record, rest, window).unwrap_or(0);
     let segments = kept.segments.iter().map(|segment| segment.end.nanoseconds);
     let moments = worst_cases(record).map(|(.., at)| at.nanoseconds);
@@ -71,7 +73,7 @@ fn end(record: &Record, kept: &strobe_model::Timeline) -> u64 {
 }
 
 struct Builder<'a> {
-    record: &'a Record,
+    record: &'a RunRecord,
     out: Timeline,
     tracks: HashMap<Option<Who>, u32>,
     details: Details,
@@ -87,7 +89,7 @@ struct Details {
 }
 
 impl<'a> Builder<'a> {
-    fn new(record: &'a Record) -> Self {
+    fn new(record: &'a RunRecord) -> Self {
         let cycles = |id: &str, title: &str| Column::figure(id, title, Unit::CYCLES);
         let details = Details {
             cycles: cycles("cycles", "cycles"),
@@ -155,7 +157,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The latency that the exact part shows, on a track of its own.
-    fn waits(&mut self, name: &str, cycles: u64, until: strobe_model::Moment) {
+    fn waits(&mut self, name: &str, cycles: u64, until: crate::simulated::run_record::SimTime) {
         let name = format!("{name} waits");
         let track = Track { kind: TrackKind::Marks, number: None, name, unit: None };
         self.out.tracks.push(track);
@@ -223,10 +225,10 @@ impl<'a> Builder<'a> {
 }
 
 /// One of the whole run's worst cases: who, what, how much of it, and when.
-type WorstCase<'a> = (Who, &'static str, u64, &'static str, &'a Moment);
+type WorstCase<'a> = (Who, &'static str, u64, &'static str, &'a SimTime);
 
 /// Everyone's worst latency, longest run and deepest stack.
-fn worst_cases(record: &Record) -> impl Iterator<Item = WorstCase<'_>> {
+fn worst_cases(record: &RunRecord) -> impl Iterator<Item = WorstCase<'_>> {
     let handlers = record.exceptions.iter().flat_map(|handler| {
         let who = Who::Interrupt(handler.number);
         let latency = handler.latency_worst.as_ref();
@@ -273,7 +275,7 @@ fn asleep_from(segment: &Segment) -> u64 {
     end.saturating_sub(u64::try_from(idle / u128::from(cycles)).unwrap_or(u64::MAX))
 }
 
-fn how(record: &Record, all: &[Segment], at: usize) -> String {
+fn how(record: &RunRecord, all: &[Segment], at: usize) -> String {
     match all[at].start {
         Start::Window => "measuring begins".to_owned(),
         Start::Reset => "reset".to_owned(),

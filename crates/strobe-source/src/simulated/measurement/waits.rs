@@ -1,8 +1,9 @@
 //! Busy waiting apart from work.
 
-use strobe_model::measurement::ids;
-use strobe_model::measurement::{Column, Content, Quantity, Section, Table, Unit};
-use strobe_model::{AddressSample, Bounds, Cause, Record, Trust, Until, Wait};
+use crate::code_profile::AddressSample;
+use crate::simulated::run_record::{RunRecord, Until, Wait};
+use strobe_model::measurement::{Column, Content, Quantity, Section, Table, Unit, ids};
+use strobe_model::{Bounds, Cause};
 
 use super::{Model, is_to_a_time, section};
 use crate::simulated::extremes;
@@ -14,9 +15,8 @@ pub const TURNS: &str = "how often code runs depends on how long waits are, and 
 /// Whether how often code runs depends on what is modelled: where it waits for something with a
 /// time of its own, the number of turns; where waits for memories are modelled, what is done until
 /// a time, and where interrupts find it.
-pub(super) fn decide_counts(record: &Record) -> bool {
-    let Trust::Modelled { causes } = &record.trust else { return false };
-    let inexact = causes.iter().any(|one| !one.cycles.is_exact());
+pub(super) fn decide_counts(record: &RunRecord) -> bool {
+    let inexact = record.modelled.iter().any(|one| !one.cycles.is_exact());
     let interrupted = || record.exceptions.iter().any(|one| one.count > 0);
     let open = record.waits.iter().any(is_open);
     inexact && open || extremes::differ(record) && (is_to_a_time(record) || interrupted())
@@ -35,7 +35,7 @@ fn is_followed(wait: &Wait) -> bool {
 }
 
 /// The causes that cycles of such waits have.
-pub(super) fn causes(record: &Record) -> Vec<Cause> {
+pub(super) fn causes(record: &RunRecord) -> Vec<Cause> {
     let samples = &record.profile.addresses;
     let waits = record.waits.iter().filter(|wait| is_open(wait));
     let inside: Vec<&AddressSample> = waits
@@ -46,7 +46,7 @@ pub(super) fn causes(record: &Record) -> Vec<Cause> {
 }
 
 /// Cycles of all waits.
-pub(super) fn cycles(record: &Record) -> Option<Bounds> {
+pub(super) fn cycles(record: &RunRecord) -> Option<Bounds> {
     let sum = record.waits.iter().fold(Bounds::default(), |sum, wait| sum + wait.cycles);
     let most = record.totals.cycles.likely;
     let sum = Bounds { low: sum.low.min(most), likely: sum.likely.min(most), high: sum.high };
@@ -54,7 +54,7 @@ pub(super) fn cycles(record: &Record) -> Option<Bounds> {
 }
 
 /// The same as a headline figure.
-pub(super) fn total(record: &Record, model: &Model) -> Option<Quantity> {
+pub(super) fn total(record: &RunRecord, model: &Model) -> Option<Quantity> {
     let sum = cycles(record)?;
     Some(match sum.is_exact() || !record.waits.iter().all(is_followed) {
         true => model.about(sum.likely, Unit::CYCLES),
@@ -63,7 +63,7 @@ pub(super) fn total(record: &Record, model: &Model) -> Option<Quantity> {
 }
 
 /// What the core waited for, and where, the longest first.
-pub(super) fn table(record: &Record, model: &Model) -> Option<Section> {
+pub(super) fn table(record: &RunRecord, model: &Model) -> Option<Section> {
     if record.waits.is_empty() {
         return None;
     }
@@ -92,7 +92,7 @@ pub(super) fn table(record: &Record, model: &Model) -> Option<Section> {
 }
 
 /// What helps instead of a better algorithm, if much of the run is waits.
-pub(super) fn advice(record: &Record) -> Option<String> {
+pub(super) fn advice(record: &RunRecord) -> Option<String> {
     let waits = cycles(record)?;
     let all = record.totals.cycles.likely.saturating_sub(record.balance.parts().idle);
     (waits.likely.saturating_mul(10) >= all && all > 0).then(|| {

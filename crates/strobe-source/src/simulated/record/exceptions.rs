@@ -1,6 +1,6 @@
 //! The exceptions of a run: their names, and the statistics of their handlers.
 
-use strobe_model::ExceptionStatistics;
+use crate::simulated::run_record::ExceptionStatistics;
 use strobe_sim::bus::Bus;
 use strobe_sim::observe::calls::NodeKind;
 
@@ -12,7 +12,7 @@ use crate::simulated::scheduling;
 pub(in crate::simulated) fn exception_label(bus: &Bus, number: u16) -> String {
     let irq = number.checked_sub(16);
     let vector = irq.and_then(|irq| bus.irq_name(irq)).map(str::to_owned);
-    let name = vector.unwrap_or_else(|| strobe_model::exception_name(number));
+    let name = vector.unwrap_or_else(|| crate::exception::exception_name(number));
     match irq.and_then(|irq| bus.irq_owners(irq)) {
         Some(owners) => format!("{name} ({owners})"),
         None => name,

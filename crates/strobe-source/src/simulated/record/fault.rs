@@ -1,6 +1,6 @@
 //! A fault that has ended a run, with registers, stacked frame and backtrace.
 
-use strobe_model::Fault;
+use crate::simulated::run_record::Fault;
 use strobe_sim::avr;
 use strobe_sim::cortexm::{self, FaultReport};
 use strobe_sim::device::Size;

@@ -1,6 +1,6 @@
 //! What the marks of a run measure, as raw values with their bounds.
 
-use strobe_model::Series;
+use crate::simulated::run_record::Series;
 use strobe_sim::pace::Drift;
 use strobe_sim::signal::PinEdge;
 

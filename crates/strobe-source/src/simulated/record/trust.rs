@@ -1,6 +1,7 @@
 //! How far the cycles of a run can be trusted: which causes were modelled, and why.
 
-use strobe_model::{Cause, CauseCycles, ModelledCause, Trust};
+use crate::simulated::run_record::ModelledCause;
+use strobe_model::{Cause, CauseCycles};
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 
@@ -8,11 +9,16 @@ use crate::simulated::drive::Run;
 use crate::simulated::models::Further;
 
 /// Which causes were modelled, and why.
-pub(super) fn of(run: &Run, board: &Board, by_cause: &CauseCycles, further: Further) -> Trust {
+pub(super) fn of(
+    run: &Run,
+    board: &Board,
+    by_cause: &CauseCycles,
+    further: Further,
+) -> Vec<ModelledCause> {
     let counts = &run.machine.observer().0;
     let v7m = board.arm_core().is_some_and(|core| core.timing.kind.architecture().v7m);
     let waits = board.accelerator().is_some() && run.machine.bus().flash_state.0 > 0;
-    let causes: Vec<ModelledCause> = Cause::ALL
+    Cause::ALL
         .into_iter()
         .filter_map(|cause| {
             let likely = by_cause[cause];
@@ -26,8 +32,7 @@ pub(super) fn of(run: &Run, board: &Board, by_cause: &CauseCycles, further: Furt
                 why: why(cause, run, board, v7m),
             })
         })
-        .collect();
-    if causes.is_empty() { Trust::Exact } else { Trust::Modelled { causes } }
+        .collect()
 }
 
 /// Why the cycles of a cause are not exact.

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use strobe_model::{AddressSample, Bounds, Place, TreeNode};
+use crate::code_profile::{AddressSample, Place, TreeNode};
+use strobe_model::Bounds;
 use strobe_symbols::Firmware;
 
 use super::verdict::Waits;
@@ -101,7 +102,7 @@ impl Chains {
                 let above = nodes.get(at as usize)?;
                 match start(above) {
                     Some(start) if start == caller => {
-                        out.cycles += node.self_cycles - node.self_idle.unwrap_or(0);
+                        out.cycles += node.self_cycles - node.self_idle;
                         // One beginning may lead there by several ways.
                         if begun.insert(std::ptr::from_ref(top)) {
                             out.calls += top.calls;

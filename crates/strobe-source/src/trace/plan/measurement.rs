@@ -1,13 +1,14 @@
 //! A plan as a measurement: what is needed, what there is, what fits, and the registers.
 
+use crate::trace::plan::report::{PlanReport, Verdict};
+use strobe_decode::trace_settings::{
+    Encoding, GlobalTimestamps, TraceSettings, Watch, WatchAccess, WatchWhat,
+};
+use strobe_model::Bounds;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Ended, Fact, Finding, Instrument, Measurement, Quantity,
     Settings, Severity, Subject, Table, Text, Unit, Window,
-};
-use strobe_model::{
-    Bounds, Encoding, GlobalTimestamps, PlanReport, TraceSettings, Verdict, Watch, WatchAccess,
-    WatchWhat,
 };
 
 use crate::measuring::{count, instrument, notes};

@@ -1,6 +1,7 @@
 //! What to change in a set-up that needs more than its pin carries.
 
-use strobe_model::{EventCounters, Line, PcSampling, PlanProposal, TraceSettings, Verdict};
+use crate::trace::plan::report::{PlanProposal, Verdict};
+use strobe_decode::trace_settings::{EventCounters, Line, PcSampling, TraceSettings};
 
 use super::budget::Budget;
 use super::{BAUDS, MAX_BAUD_ERROR, Workload};

@@ -1,6 +1,9 @@
 //! A plan for a trace pin.
 
-use strobe_model::*;
+use strobe_decode::trace_settings::*;
+use strobe_model::Bounds;
+
+use crate::trace::plan::report::*;
 
 /// A plan that loses most of its samples, with a watch.
 pub(crate) fn plan() -> PlanReport {

@@ -1,7 +1,7 @@
 //! Frames of bytes as records with their times.
 
+use crate::traced::totals::{PacketKind, StreamTotals, TimeBase};
 use strobe_decode::kit::{Decoder, Event, FRAME_BYTES};
-use strobe_model::{PacketKind, StreamTotals, TimeBase};
 
 use super::super::Settings;
 use super::super::span::Span;

@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 
+use crate::archive::report::HeapSeen;
+use crate::traced::totals::TimeBase;
 use strobe_decode::kit::MOST_VALUES;
-use strobe_model::{HeapSeen, TimeBase};
 use strobe_symbols::{Firmware, StackWindow};
 
 use super::reader::{HeapCall, HeapWhat, ThreadWhat};
@@ -196,9 +197,9 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
+    use crate::archive::report::HeapThread;
     use proptest::prelude::*;
     use strobe_decode::kit::Values;
-    use strobe_model::HeapThread;
 
     use super::super::reader::{Numbers, What};
     use super::*;

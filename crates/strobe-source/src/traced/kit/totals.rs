@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use strobe_model::{Kit, KitChannel, KitMark, KitRegion, KitValue, TimeBase};
+use crate::traced::kit::model::{Kit, KitChannel, KitMark, KitRegion, KitValue};
+use crate::traced::totals::TimeBase;
 use strobe_symbols::Firmware;
 
 use super::super::channels::Port;

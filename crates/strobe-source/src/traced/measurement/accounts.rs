@@ -1,13 +1,14 @@
 //! The balances: what became of every sample, of every byte, and of the bytes of channels with
 //! messages.
 
+use crate::traced::record::StreamRecord;
+use crate::traced::totals::Traced;
 use strobe_model::measurement::{Balance, Finding, Loss, Measurement, Parts, Severity, Unit};
-use strobe_model::{Record, Traced};
 
 use super::coverage::NOT_NUMBERED;
 
 /// All of them.
-pub(super) fn balances(record: &Record, traced: &Traced, out: &mut Measurement) {
+pub(super) fn balances(record: &StreamRecord, traced: &Traced, out: &mut Measurement) {
     if traced.sampling.taken > 0 {
         out.balances.push(record.balance.clone());
     }

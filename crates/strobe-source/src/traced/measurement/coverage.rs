@@ -1,7 +1,8 @@
 //! How much there was, of it seen, and how much was lost; never 0 where nobody knows.
 
+use crate::traced::kit::model::Kit;
+use crate::traced::totals::Traced;
 use strobe_model::measurement::{Coverage, Loss, Quantity, Unit};
-use strobe_model::{Kit, Traced};
 
 use super::super::doubt::why;
 

@@ -1,6 +1,6 @@
 //! Figures of a damaged stream: none is exact.
 
-use strobe_model::Traced;
+use crate::traced::totals::Traced;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Measurement, Number, Quantity, Spread, Table, Trust, Unit,

@@ -1,11 +1,11 @@
 //! Exceptions, threads, event counters and watched variables, each in one place.
 
+use crate::traced::totals::{TimeBase, Traced, Watched};
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Extent, Gaps, Measurement, Table, Timeline, Track, TrackKind,
     Unit,
 };
-use strobe_model::{TimeBase, Traced, Watched};
 
 use super::super::accumulator::POSTCNT;
 use super::{distributions, extremes, is_unsure, unit};

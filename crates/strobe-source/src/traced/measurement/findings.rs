@@ -1,14 +1,15 @@
 //! What the reader should know of a stream before believing its figures.
 
+use crate::defmt::message::Decoded;
+use crate::traced::kit::model::Kit;
+use crate::traced::record::StreamRecord;
+use crate::traced::totals::Traced;
 use strobe_model::measurement::{Finding, Loss, Measurement, Severity};
-use strobe_model::{Decoded, Kit, Record, Traced};
 
 /// All of it, what concerns everything first.
-pub(super) fn findings(record: &Record, traced: &Traced, out: &mut Measurement) {
+pub(super) fn findings(record: &StreamRecord, traced: &Traced, out: &mut Measurement) {
     doubtful(traced, out);
-    for warning in &record.warnings {
-        add(out, &warning.code, &warning.text, warning.count);
-    }
+    out.findings.extend(record.warnings.iter().cloned());
     for (note, n) in traced.recording.iter().flat_map(|recording| &recording.notes) {
         add(out, "recording", note, *n);
     }

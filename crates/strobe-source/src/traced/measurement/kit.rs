@@ -1,8 +1,9 @@
 //! The firmware's own records: marks, regions, values and channels by the names that it gives them.
 
-use strobe_model::measurement::ids;
-use strobe_model::measurement::{Cell, Column, Content, Measurement, Table, Unit};
-use strobe_model::{Kit, KitWay, TimeBase, Traced, exception_name};
+use crate::exception::exception_name;
+use crate::traced::kit::model::{Kit, Transport};
+use crate::traced::totals::{TimeBase, Traced};
+use strobe_model::measurement::{Cell, Column, Content, Measurement, Table, Unit, ids};
 
 use super::events::{Series, series, some};
 use super::ports::text;
@@ -68,9 +69,9 @@ fn summary(kit: &Kit, out: &mut Measurement) {
         count("unusable", "unusable"),
     ]);
     let transport = match kit.way {
-        KitWay::Itm => format!("stimulus port {}", kit.port),
-        KitWay::Rtt => "RTT".to_owned(),
-        KitWay::Bytes => "bytes".to_owned(),
+        Transport::Itm => format!("stimulus port {}", kit.port),
+        Transport::Rtt => "RTT".to_owned(),
+        Transport::Bytes => "bytes".to_owned(),
     };
     table.row([
         transport.into(),

@@ -1,8 +1,8 @@
 //! Stimulus ports: text, messages of `defmt`, or bytes that only the firmware understands.
 
-use strobe_model::measurement::ids;
-use strobe_model::measurement::{Column, Content, Measurement, Table, Text, Unit};
-use strobe_model::{Decoded, Traced};
+use crate::defmt::message::Decoded;
+use crate::traced::totals::Traced;
+use strobe_model::measurement::{Column, Content, Measurement, Table, Text, Unit, ids};
 
 use super::per_second;
 

@@ -5,17 +5,21 @@
 use std::collections::{BTreeMap, HashMap};
 use strobe_model::measurement::ids;
 
+use crate::code_profile::Who;
+use crate::code_profile::{AddressSample, Frame};
+use crate::traced::record::StreamRecord;
+use crate::traced::totals::Traced;
+use strobe_model::Cause;
 use strobe_model::measurement::{
     Address, Content, Frames, Functions, Kind, Label, Locations, Measure, Measurement, Part,
     Profile, Samples, Stacks, Unit, Values,
 };
-use strobe_model::{AddressSample, Cause, Frame, Record, Traced, Who};
 
 /// Values of a place: all samples, and of them those that count as idle.
 type Counts = (u64, u64);
 
 /// The profile.
-pub(super) fn section(record: &Record, traced: &Traced, out: &mut Measurement) {
+pub(super) fn section(record: &StreamRecord, traced: &Traced, out: &mut Measurement) {
     let by_who = !record.profile.shares.is_empty();
     let profile = profile(record, traced);
     let section = out.push(ids::section::PROFILE, "samples", Content::Profile(Box::new(profile)));
@@ -40,7 +44,7 @@ pub(super) fn section(record: &Record, traced: &Traced, out: &mut Measurement) {
     }
 }
 
-fn profile(record: &Record, traced: &Traced) -> Profile {
+fn profile(record: &StreamRecord, traced: &Traced) -> Profile {
     let from = &record.profile;
     let mut labels = Labels::default();
     let mut frames = FrameTable::default();
@@ -94,7 +98,7 @@ fn measures(traced: &Traced) -> Vec<Measure> {
 }
 
 /// Samples by location and label.
-fn leaves(record: &Record, traced: &Traced, labels: &mut Labels) -> Places {
+fn leaves(record: &StreamRecord, traced: &Traced, labels: &mut Labels) -> Places {
     let mut places = Places::new();
     let mut rest: Vec<Counts> =
         record.profile.addresses.iter().map(|s| (s.count, s.cycles[Cause::Asleep])).collect();

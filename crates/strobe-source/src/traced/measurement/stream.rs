@@ -1,8 +1,8 @@
 //! The stream itself: packets by kind, streams of the frames, how well packets could be timed.
 
-use strobe_model::measurement::ids;
-use strobe_model::measurement::{Column, Content, Fact, Measurement, Quantity, Table, Unit};
-use strobe_model::{Flashed, Traced};
+use crate::traced::totals::Traced;
+use strobe_decode::container::Flashed;
+use strobe_model::measurement::{Column, Content, Fact, Measurement, Quantity, Table, Unit, ids};
 
 use super::{doubt, is_unsure, per_second, perhaps_more};
 

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::traced::totals::Recording;
 use proptest::prelude::*;
 use strobe_decode::swo::reader::{Framing, Reader};
-use strobe_model::Recording;
 use strobe_model::measurement::{Cell, Content, Kind, Loss, Measurement, Profile, Trust, Unit};
 use strobe_synth::kit::{frame, head};
 use strobe_synth::swo::{Stream, mixed};

@@ -5,9 +5,9 @@
 //! from a file, or came faster than the line can bring them. By it alone no loss is exact: it is
 //! another clock, and does not know when sampling began.
 
+use crate::traced::totals::{Expected, Sampling, StreamTotals, TimeBase, Traced};
 use strobe_model::measurement::Loss;
 use strobe_model::number::grouped;
-use strobe_model::{Expected, Sampling, StreamTotals, TimeBase, Traced};
 
 use super::super::{Accumulator, Settings, doubt};
 
@@ -184,7 +184,7 @@ fn unseen(expected: &Expected, taken: u64, stream: &StreamTotals) -> Option<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strobe_model::Recording;
+    use crate::traced::totals::Recording;
 
     fn after(bytes: u64, nanoseconds: u64, replayed: bool) -> Result<Expected, String> {
         let recording = Recording { nanoseconds, replayed, ..Recording::default() };

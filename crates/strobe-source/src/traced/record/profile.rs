@@ -1,10 +1,11 @@
-//! Samples by place, with the firmware's names: the profile and its tree.
+//! Samples by place, with the firmware's names.
 
 use std::collections::BTreeMap;
 
-use strobe_model::{
-    AddressShare, Bounds, Cause, CauseCycles, Place, Profile, Share, Traced, TreeNode, Warning, Who,
-};
+use crate::code_profile::Who;
+use crate::code_profile::{AddressShare, CodeProfile, Share};
+use strobe_model::measurement::Finding;
+use strobe_model::{Bounds, Cause, CauseCycles};
 use strobe_symbols::Firmware;
 
 use super::super::{Accumulator, Settings};
@@ -54,7 +55,7 @@ pub struct Sums {
 
 impl Sums {
     /// Warns if most addresses are another firmware's.
-    pub fn warning(&self, awake: u64) -> Option<Warning> {
+    pub fn warning(&self, awake: u64) -> Option<Finding> {
         let is_foreign = self.outside * 100 > awake * FOREIGN_PERCENT;
         let text = format!(
             "{} of {awake} addresses lie outside this firmware: it is probably not the one that \
@@ -62,16 +63,16 @@ impl Sums {
              rate is not what the recording was made with",
             self.outside
         );
-        is_foreign.then(|| Warning::new("other-firmware", text))
+        is_foreign.then(|| Finding::warning("other-firmware", text))
     }
 }
 
-/// The profile without its tree.
+/// The samples with their names.
 pub fn profile(
     accumulator: &Accumulator,
     firmware: Option<&Firmware>,
     settings: &Settings,
-) -> (Profile, Sums) {
+) -> (CodeProfile, Sums) {
     let places = accumulator.places.sorted();
     let mut counts: Vec<(u32, Samples)> = Vec::new();
     let mut shares: BTreeMap<Who, Vec<AddressShare>> = BTreeMap::new();
@@ -113,45 +114,4 @@ pub fn profile(
 
 fn is_idle(pc: u32, settings: &Settings) -> bool {
     settings.idle.iter().any(|range| range.contains(&pc))
-}
-
-/// A root for each thread and handler, and its functions below it.
-pub fn tree(profile: &Profile, traced: &Traced) -> Vec<TreeNode> {
-    let mut out = Vec::new();
-    let node = |place, parent, cycles, idle| TreeNode {
-        place,
-        parent,
-        calls: 0,
-        self_cycles: cycles,
-        self_idle: Some(idle),
-        self_instructions: 0,
-    };
-    for share in &profile.shares {
-        let place = match share.who {
-            Who::Thread(n) => Place::Thread(
-                traced.threads.get(n as usize).map_or_else(String::new, |t| t.name.clone()),
-            ),
-            Who::Interrupt(n) => Place::Exception(
-                traced
-                    .exceptions
-                    .iter()
-                    .find(|e| e.number == n)
-                    .map_or_else(String::new, |e| e.name.clone()),
-            ),
-        };
-        let root = out.len() as u32;
-        out.push(node(place, None, 0, 0));
-        let mut functions: BTreeMap<Option<u32>, (u64, u64)> = BTreeMap::new();
-        for part in &share.addresses {
-            let function = profile.addresses.get(part.sample as usize).and_then(|s| s.function);
-            let (all, idle) = functions.entry(function).or_default();
-            *all += part.count;
-            *idle += part.cycles[Cause::Asleep];
-        }
-        for (function, (all, idle)) in functions {
-            let place = function.map_or(Place::Unknown, Place::Function);
-            out.push(node(place, Some(root), all, idle));
-        }
-    }
-    out
 }

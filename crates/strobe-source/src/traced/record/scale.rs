@@ -1,6 +1,6 @@
 //! Ticks of the local timestamp to core cycles.
 
-use strobe_model::Traced;
+use crate::traced::totals::Traced;
 use strobe_model::measurement::Spread;
 
 /// Times of exceptions and threads.

@@ -144,7 +144,7 @@ impl Peer {
     }
 }
 
-fn open(address: &str) -> Result<(OpenOcd, strobe_model::TraceSettings), Error> {
+fn open(address: &str) -> Result<(OpenOcd, strobe_decode::trace_settings::TraceSettings), Error> {
     OpenOcd::open(address, &settings(), find("generic").expect("a family"))
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use strobe_decode::container::Note;
-use strobe_model::Line;
+use strobe_decode::trace_settings::Line;
 use strobe_source::trace::link::{Error, Link, ReadOutcome};
 use strobe_source::trace::probe::{DebugPort, Poller, Polling, Probe};
 use strobe_source::trace::program::Registers;
@@ -98,7 +98,7 @@ impl DebugPort for Port {
     }
 }
 
-fn open(port: &Port) -> Result<(Probe<Port>, strobe_model::TraceSettings), Error> {
+fn open(port: &Port) -> Result<(Probe<Port>, strobe_decode::trace_settings::TraceSettings), Error> {
     Probe::open(port.clone(), &settings(), find("generic").expect("a family"), false)
 }
 

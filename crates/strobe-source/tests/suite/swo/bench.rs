@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 use strobe_decode::swo::itm::{Decoder, Sink};
 use strobe_decode::swo::packet::{Packet, Raw};
 use strobe_decode::swo::tpiu;
-use strobe_model::{Cause, Record};
+use strobe_model::Cause;
 use strobe_sim::board::Board;
 use strobe_sim::semihost::Console;
+use strobe_source::simulated::run_record::RunRecord;
 use strobe_source::simulated::trace::{Pin, Programme};
 use strobe_source::simulated::{self, Host, Settings};
 use strobe_symbols::Firmware;
@@ -41,7 +42,7 @@ impl Host for Bench {
 
 /// A run with what was seen of it, exactly and at the pin.
 pub(crate) struct Traced {
-    pub(crate) record: Record,
+    pub(crate) record: RunRecord,
     /// What each register read as once it was written.
     pub(crate) programmed: Vec<u32>,
     pub(crate) bytes: Vec<Byte>,

@@ -5,11 +5,10 @@ use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 use strobe_analyse::attribution::By;
-use strobe_model::{EndReason, Record};
-use strobe_report::file;
 use strobe_report::text::{Selection, Tree};
-use strobe_report::{Options, text};
+use strobe_report::{Options, file, text};
 use strobe_sim::board::Board;
+use strobe_source::simulated::run_record::{EndReason, RunRecord};
 use strobe_source::simulated::{self, Limit, Quiet, Settings};
 use strobe_symbols::Firmware;
 use strobe_synth::ElfBuilder;
@@ -88,9 +87,9 @@ fn elf(base: u32, code: &[u8], symbols: bool) -> Vec<u8> {
     elf.build()
 }
 
-fn check(record: &Record) {
+fn check(record: &RunRecord) {
     let totals = &record.totals;
-    let (run, taken) = (record.coverage.run_cycles, totals.cycles.likely);
+    let (run, taken) = (record.run_cycles, totals.cycles.likely);
     assert!(run <= LIMIT + OVER, "ran for {run} cycles: {:?}", record.window.end_reason);
     assert!(taken <= run, "{taken} of {run}");
     if record.window.end_reason == EndReason::Limit {
@@ -110,7 +109,7 @@ fn check(record: &Record) {
 }
 
 /// What is measured holds together, can be shown, and comes back as it was written.
-fn show(record: &Record) {
+fn show(record: &RunRecord) {
     let measurement = simulated::measurement(record);
     measurement.check().expect("a measurement that holds together");
     for by in [By::Function, By::Line, By::Address] {

@@ -6,13 +6,36 @@
 
 use std::collections::VecDeque;
 
-pub use strobe_model::Start;
-
 use super::overview::Overview;
 use super::{Extreme, Who};
 use crate::kernel::bus::Bus;
 use crate::kernel::clock::Clocks;
 use crate::kernel::observe::threads::Thread;
+
+/// How somebody came to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// A measuring window began.
+    Window,
+    /// The core was reset.
+    Reset,
+    /// An interrupt was taken.
+    Entered {
+        /// Cycles since it became pending.
+        latency: u64,
+        /// Straight from another handler.
+        chained: bool,
+    },
+    /// The handler that had interrupted it has ended.
+    Resumed,
+    /// A thread took over from another one.
+    Switched {
+        /// The other one had asked for it.
+        by_itself: bool,
+        /// Cycles since it was woken up, if it was and that is known.
+        waited: Option<u64>,
+    },
+}
 
 /// Segments kept.
 const CAPACITY: usize = 1 << 16;

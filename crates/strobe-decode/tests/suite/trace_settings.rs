@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use strobe_model::*;
+use strobe_decode::trace_settings::*;
 
 fn settings() -> TraceSettings {
     let line = Line::new(168_000_000, 115_200, Encoding::Nrz).expect("a rate that can be had");

@@ -1,10 +1,10 @@
 //! Two recordings side by side as a measurement: each figure in both, the difference with its
 //! bounds, and what follows.
 
-use strobe_model::CaptureSummary;
-use strobe_model::against::{
+use crate::pairing::report::{
     Against, Difference, Estimate, FigurePair, FigureUnit, Pair, Reason, Verdict,
 };
+use crate::pins::report::CaptureSummary;
 use strobe_model::measurement::{
     Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, Number, Quantity,
     Severity, Subject, Table, Trust, Unit, Window,

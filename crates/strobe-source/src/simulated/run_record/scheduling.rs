@@ -3,8 +3,10 @@
 //! What the figures mean exactly is in the glossary (docs/glossary.md): run, by itself, preempted,
 //! latency, wake-up.
 
-use crate::measurement::{Balance, Parts, Spread, Unbalanced, Unit};
-use crate::{ExceptionStatistics, Moment, Record};
+use crate::code_profile::Who;
+use crate::simulated::run_record::{ExceptionStatistics, RunRecord, SimTime};
+use strobe_model::measurement::{Balance, Parts, Spread, Unbalanced, Unit};
+use strobe_sim::observe::schedule::Start;
 
 /// Threads and what is known of their operating system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +21,7 @@ pub struct Scheduling {
     /// The window's cycles: attributed to threads and interrupts, not attributable, idle.
     pub balance: Balance,
     /// Who ran when, for a part of the run, if asked for.
-    pub timeline: Option<Timeline>,
+    pub timeline: Option<Schedule>,
 }
 
 /// An operating system.
@@ -32,15 +34,6 @@ pub struct Rtos {
     pub understood: bool,
     /// What could not be found, and what follows from that.
     pub notes: Vec<String>,
-}
-
-/// A thread, by index into [`Scheduling::threads`], or an interrupt, by exception number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Who {
-    /// A thread.
-    Thread(u32),
-    /// An exception's handler.
-    Interrupt(u16),
 }
 
 /// The deepest that a stack was, exactly.
@@ -59,7 +52,7 @@ pub struct StackMark {
     /// The functions on it, outermost first.
     pub chain: String,
     /// When.
-    pub at: Moment,
+    pub at: SimTime,
 }
 
 impl StackMark {
@@ -138,7 +131,7 @@ pub struct Extreme {
     /// Cycles.
     pub cycles: u64,
     /// When it ended.
-    pub at: Moment,
+    pub at: SimTime,
     /// The code that had the core before (latencies), was interrupted (interrupts) or at which the
     /// thread stopped (runs), as `0x08000123`.
     pub address: String,
@@ -148,11 +141,11 @@ pub struct Extreme {
 
 /// Who ran when, for a part of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Timeline {
+pub struct Schedule {
     /// Start of the part.
-    pub begin: Moment,
+    pub begin: SimTime,
     /// Its end.
-    pub end: Moment,
+    pub end: SimTime,
     /// The latency that it was chosen for; none for the end of the run.
     pub worst: Option<WorstLatency>,
     /// Who ran, in order of time; a first and a last one may reach over the edges. Gaps are
@@ -199,36 +192,11 @@ pub struct Segment {
     /// How it came to run.
     pub start: Start,
     /// First cycle.
-    pub begin: Moment,
+    pub begin: SimTime,
     /// Cycle after the last.
-    pub end: Moment,
+    pub end: SimTime,
     /// Cycles asleep or idle among them; they come last.
     pub idle: u64,
-}
-
-/// How somebody came to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
-    /// A measuring window began.
-    Window,
-    /// The core was reset.
-    Reset,
-    /// An interrupt was taken.
-    Entered {
-        /// Cycles since it became pending.
-        latency: u64,
-        /// Straight from another handler.
-        chained: bool,
-    },
-    /// The handler that had interrupted it has ended.
-    Resumed,
-    /// A thread took over from another one.
-    Switched {
-        /// The other one had asked for it.
-        by_itself: bool,
-        /// Cycles since it was woken up, if it was and that is known.
-        waited: Option<u64>,
-    },
 }
 
 impl Scheduling {
@@ -265,23 +233,18 @@ impl Scheduling {
     }
 }
 
-impl Record {
+impl RunRecord {
     /// The name of a thread or an interrupt.
     pub fn who(&self, who: Who) -> String {
         match who {
             Who::Thread(thread) => {
                 let threads = self.scheduling.as_ref().map(|s| s.threads.as_slice());
-                let known = threads.unwrap_or_default().get(thread as usize).map(|t| &t.name);
-                let traced = self.traced.iter().flat_map(|t| &t.threads).map(|t| &t.name);
-                let known = known.or(traced.into_iter().nth(thread as usize)).cloned();
-                known.unwrap_or_else(|| format!("thread {thread}"))
+                let known = threads.unwrap_or_default().get(thread as usize);
+                known.map_or_else(|| format!("thread {thread}"), |known| known.name.clone())
             }
             Who::Interrupt(number) => {
-                let known = self.exceptions.iter().map(|e| (e.number, &e.name));
-                let traced = self.traced.iter().flat_map(|t| &t.exceptions);
-                let known = known.chain(traced.map(|e| (e.number, &e.name)));
-                let known = known.into_iter().find(|(n, _)| *n == number).map(|(_, name)| name);
-                known.cloned().unwrap_or_else(|| format!("exception {number}"))
+                let known = self.exceptions.iter().find(|e| e.number == number);
+                known.map_or_else(|| format!("exception {number}"), |known| known.name.clone())
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Two recordings of the same pins side by side, as a measured one and a simulated one: each
 //! figure's difference, with what either does not know, and what follows.
 
-use crate::CaptureSummary;
+use crate::pins::report::CaptureSummary;
 
 /// Recording `b` beside recording `a`.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,12 +3,12 @@
 //!
 //! Times are in core cycles if the length of a tick is known, else in ticks.
 
-use crate::HeapSeen;
-use crate::measurement::Spread;
+use crate::archive::report::HeapSeen;
+use strobe_model::measurement::Spread;
 
 /// What records came over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum KitWay {
+pub enum Transport {
     /// Two stimulus ports of the ITM.
     #[default]
     Itm,
@@ -22,7 +22,7 @@ pub enum KitWay {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Kit {
     /// What they came over.
-    pub way: KitWay,
+    pub way: Transport,
     /// The stimulus port that they came through, where they did; values came through the next.
     pub port: u8,
     /// Records that came.

@@ -2,9 +2,11 @@
 //! of which neither is shown.
 
 mod measurement;
+pub mod report;
 
-use strobe_model::against::{Difference, Estimate, FigurePair, FigureUnit, Pair, Reason, Verdict};
-use strobe_model::{CaptureSummary, Distribution, PinInterval, PinStatistics};
+use crate::pairing::report::{Difference, Estimate, FigurePair, FigureUnit, Pair, Reason, Verdict};
+use crate::pins::report::{CaptureSummary, PinInterval, PinStatistics};
+use crate::summary::ValueSummary;
 
 pub use measurement::measurement;
 
@@ -51,7 +53,7 @@ impl Figure {
         }
     }
 
-    fn bounds(self, d: &Distribution) -> (u64, u64, u64) {
+    fn bounds(self, d: &ValueSummary) -> (u64, u64, u64) {
         let value = match self {
             Figure::Min => d.min,
             Figure::Mean => d.mean,
@@ -70,7 +72,7 @@ impl Figure {
     }
 
     /// With all that is not known. `off` is how far off a single value may be in a capture.
-    fn estimate(self, d: &Distribution, off: u64, tolerance_ppm: u64) -> Estimate {
+    fn estimate(self, d: &ValueSummary, off: u64, tolerance_ppm: u64) -> Estimate {
         let (low, value, high) = self.bounds(d);
         let mut off = off;
         if self == Figure::Mean {
@@ -148,7 +150,7 @@ fn compared(
     of: &str,
     figure: Figure,
     unit: FigureUnit,
-    both: [Option<&Distribution>; 2],
+    both: [Option<&ValueSummary>; 2],
     sides: [Side; 2],
     off: [Option<u64>; 2],
 ) -> FigurePair {
@@ -231,7 +233,7 @@ mod tests {
     }
 
     fn times(values: Vec<u64>) -> PinInterval {
-        let times_ps = Distribution::of(values);
+        let times_ps = ValueSummary::of(values);
         PinInterval { from: "a".into(), to: "b".into(), times_ps, unanswered: 0 }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Rates are bytes and packets per second, in whole ones, so that tables add up.
 
-use crate::{Bounds, TraceSettings};
+use strobe_decode::trace_settings::TraceSettings;
+use strobe_model::Bounds;
 
 /// A plan: what is traced, what it needs, what there is.
 #[derive(Debug, Clone, PartialEq)]

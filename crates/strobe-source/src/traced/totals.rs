@@ -4,8 +4,11 @@
 //! In a record that was made from samples, every figure of the profile and of the balance is a
 //! number of samples; what is here has units of its own.
 
-use crate::measurement::{Loss, Spread};
-use crate::{Decoded, Kit};
+use strobe_decode::container::Flashed;
+use strobe_model::measurement::{Loss, Spread};
+
+use crate::defmt::message::Decoded;
+use crate::traced::kit::model::Kit;
 
 /// What a trace stream was read as.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -171,30 +174,6 @@ pub struct Recording {
     pub replayed: bool,
     /// How the firmware was programmed for it, if it was. The measurement has it as facts.
     pub flashed: Option<Flashed>,
-}
-
-/// Firmware that was programmed into the target's flash before a recording.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Flashed {
-    /// The program that did it, as `OpenOCD 0.12.0`.
-    pub by: String,
-    /// Bytes of the firmware's image.
-    pub bytes: u64,
-    /// The time for erasing and writing, in microseconds of the host.
-    pub write_us: u64,
-    /// Every byte was read back and is that of the image.
-    pub verified: bool,
-    /// The time for that, in microseconds of the host.
-    #[serde(default)]
-    pub verify_us: u64,
-}
-
-impl Flashed {
-    /// Bytes written per second, erasing included, if it took any time.
-    pub fn bytes_per_second(&self) -> Option<u64> {
-        let rate = u128::from(self.bytes) * 1_000_000 / u128::from(self.write_us.max(1));
-        u64::try_from(rate).ok().filter(|_| self.write_us > 0)
-    }
 }
 
 /// How well things could be timed.

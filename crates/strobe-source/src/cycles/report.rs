@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::{Bounds, Cause, CauseCycles};
+use strobe_model::{Bounds, Cause, CauseCycles};
 
 /// The instructions of one function with their cycles.
 #[derive(Debug, Clone, PartialEq)]

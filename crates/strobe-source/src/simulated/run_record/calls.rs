@@ -1,7 +1,8 @@
 //! What single calls of functions and single windows of a run took, where sums are not enough.
 
-use crate::measurement::Spread;
-use crate::{Bounds, Moment};
+use crate::simulated::run_record::SimTime;
+use strobe_model::Bounds;
+use strobe_model::measurement::Spread;
 
 /// The calls of a function, each from entry to return.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub struct FunctionCalls {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorstCall {
     /// Its entry.
-    pub at: Moment,
+    pub at: SimTime,
     /// Cycles with callees.
     pub with_callees: u64,
     /// Cycles in the function itself.
@@ -53,7 +54,7 @@ pub struct Windows {
     /// The most that each may be.
     pub high: Spread,
     /// When the longest began.
-    pub longest: Option<Moment>,
+    pub longest: Option<SimTime>,
     /// Cycles of the one that was open at the end of the run, which is in no figure above.
     pub part: Option<u64>,
     /// How often the place where a window begins was reached while one was open.
@@ -64,7 +65,7 @@ pub struct Windows {
 
 impl Windows {
     /// Takes a window in, which began at a moment and took so many cycles.
-    pub fn add(&mut self, cycles: Bounds, began: Moment) {
+    pub fn add(&mut self, cycles: Bounds, began: SimTime) {
         if self.cycles.max().is_none_or(|longest| longest < cycles.likely) {
             self.longest = Some(began);
         }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{CaptureSummary, Distribution};
+use crate::pins::report::CaptureSummary;
+use crate::summary::ValueSummary;
 
 /// A capture's bus, decoded. All times are in picoseconds on the capture's own time line.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,9 +19,9 @@ pub struct BusReport {
     /// Words that belong together: from select to deselect, from start to stop.
     pub transfers: Vec<BusTransfer>,
     /// Times between transfers.
-    pub transfer_gaps_ps: Option<Distribution>,
+    pub transfer_gaps_ps: Option<ValueSummary>,
     /// I2C: how long the clock was held low, bit by bit.
-    pub clock_low_ps: Option<Distribution>,
+    pub clock_low_ps: Option<ValueSummary>,
     /// I2C: clock lows of more than twice the median, and how long they were beyond it.
     pub stretched: Option<Stretched>,
     /// What the user counts in, as pixels.
@@ -132,7 +133,7 @@ pub struct LaneSummary {
     /// The part of the whole recording that words take, in millionths.
     pub utilisation_ppm: u64,
     /// From the end of each word to the beginning of the next.
-    pub gaps_ps: Option<Distribution>,
+    pub gaps_ps: Option<ValueSummary>,
 }
 
 /// Words that belong together.
@@ -280,7 +281,7 @@ impl LaneSummary {
             busy_ps: busy,
             words_per_second: (span > 0).then(|| n * 1e12 / span as f64),
             utilisation_ppm: millionths(busy, duration_ps),
-            gaps_ps: Distribution::of_counts(&gaps.collect(), |ps| ps, None),
+            gaps_ps: ValueSummary::of_counts(&gaps.collect(), |ps| ps, None),
         }
     }
 }

@@ -52,11 +52,28 @@ pub struct Watch {
 struct RawWatch {
     name: String,
     comparator: u8,
-    #[serde(with = "crate::form::address")]
+    #[serde(with = "address_text")]
     address: u32,
     bytes: u32,
     what: WatchWhat,
     access: WatchAccess,
+}
+
+/// Addresses as `0x08000123`.
+mod address_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(address: &u32, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&format_args!("{address:#010x}"))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+        let text = String::deserialize(from)?;
+        let digits = text.strip_prefix("0x").filter(|digits| !digits.starts_with('+'));
+        digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()).ok_or_else(|| {
+            D::Error::custom(format_args!("`{text}` is not an address such as 0x08000123"))
+        })
+    }
 }
 
 /// The largest range that a comparator covers: DWT_MASK has up to fifteen bits that it leaves out.

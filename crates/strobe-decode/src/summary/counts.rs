@@ -126,7 +126,7 @@ impl FromIterator<u64> for ValueCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Distribution;
+    use crate::summary::ValueSummary;
 
     #[test]
     fn counts_are_sorted_by_value() {
@@ -141,18 +141,20 @@ mod tests {
         let values = (0..n).map(|n| 10_000 + n * 1_000_003 % (1 << 40));
         let counts: ValueCounts = values.clone().collect();
         assert!(counts.others.len() < MAX_OTHERS, "{}", counts.others.len());
-        let rounded = Distribution::of_counts(&counts, |v| v, None).expect("there are values");
-        let exact = Distribution::of(values.collect()).expect("there are values");
+        let rounded = ValueSummary::of_counts(&counts, |v| v, None).expect("there are values");
+        let exact = ValueSummary::of(values.collect()).expect("there are values");
         assert_eq!(
             (rounded.count, rounded.min, rounded.max, rounded.mean),
             (exact.count, exact.min, exact.max, exact.mean)
         );
         // Near one another, they are few when rounded: what is written then is still read.
         let narrow: ValueCounts = (0..n).map(|n| (1 << 40) + n).collect();
-        let narrow = Distribution::of_counts(&narrow, |v| v, None).expect("there are values");
-        let measured = narrow.measured("x", crate::measurement::Unit::TICKS).expect("it is new");
+        let narrow = ValueSummary::of_counts(&narrow, |v| v, None).expect("there are values");
+        let measured =
+            narrow.measured("x", strobe_model::measurement::Unit::TICKS).expect("it is new");
         let json = serde_json::to_string(&measured.spread).expect("it is plain");
-        let read: crate::measurement::Spread = serde_json::from_str(&json).expect("it is sound");
+        let read: strobe_model::measurement::Spread =
+            serde_json::from_str(&json).expect("it is sound");
         assert_eq!((read.min(), read.max()), (Some(1 << 40), Some((1 << 40) + n - 1)));
         for (rounded, exact) in [
             (rounded.p50, exact.p50),

@@ -1,33 +1,40 @@
-//! The record: what a simulated board, a trace pin or a list of samples shows of code that ran.
+//! What a run of a simulated board has collected, before it becomes a measurement.
 //!
-//! A measurement is made of it. A record knows no host path, date or machine: the same firmware and
-//! settings give the same bytes.
+//! The builders in `simulated/measurement` read it, and nobody else but the exit code. It holds no
+//! host path, date or machine: the same firmware and settings give the same bytes.
 
-use crate::measurement::{Balance, Instrument, Spread, Subject};
-use crate::{
-    AddressSample, Bounds, Cause, CauseCycles, Extreme, FunctionCalls, Profile, Scheduling, Traced,
-    Wait, Windows,
-};
+mod calls;
+mod scheduling;
+mod waits;
 
-/// One measurement.
+use strobe_model::measurement::{self, Balance, Finding, Instrument, Measurement, Spread, Subject};
+use strobe_model::{Bounds, Cause, CauseCycles};
+
+use crate::code_profile::{AddressSample, CodeProfile};
+
+pub use calls::{FunctionCalls, Windows, WorstCall};
+pub use scheduling::*;
+pub use waits::{Until, Wait};
+
+/// A run, with all that was asked for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Record {
+pub struct RunRecord {
     /// What was measured.
     pub subject: Subject,
     /// What measured it, how set.
     pub instrument: Instrument,
     /// From when to when, and why it ended.
-    pub window: Window,
+    pub window: RunWindow,
     /// Sums over the window.
     pub totals: Totals,
     /// What became of every cycle.
     pub balance: Balance,
-    /// How far the figures can be trusted.
-    pub trust: Trust,
-    /// How much of the run was seen.
-    pub coverage: Coverage,
+    /// The causes whose cycles come from a model; none where every figure is exact.
+    pub modelled: Vec<ModelledCause>,
+    /// Cycles from reset to the end, inside and outside of windows.
+    pub run_cycles: u64,
     /// Samples by address and call chain.
-    pub profile: Profile,
+    pub profile: CodeProfile,
     /// Interrupts and other exceptions.
     pub exceptions: Vec<ExceptionStatistics>,
     /// Threads; absent where the instrument cannot identify them.
@@ -37,7 +44,7 @@ pub struct Record {
     /// Registers touched that are not modelled.
     pub unmodelled: Vec<UnmodelledRegister>,
     /// What the user should know, with how often it came up.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<Finding>,
     /// The fault that ended or marked the run.
     pub fault: Option<Fault>,
     /// Places and marks that were asked for and never reached, as the user gave them: `--until
@@ -49,27 +56,31 @@ pub struct Record {
     pub windows: Option<Windows>,
     /// Where the core waited busily.
     pub waits: Vec<Wait>,
-    /// What a trace pin carried beside samples. The profile and the balance then count samples, not
-    /// cycles.
-    pub traced: Option<Box<Traced>>,
 }
 
-/// A moment in simulated or recorded time.
+/// A moment in simulated time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Moment {
+pub struct SimTime {
     /// Core cycles since reset.
     pub cycle: u64,
     /// Nanoseconds since reset.
     pub nanoseconds: u64,
 }
 
+impl From<SimTime> for measurement::Moment {
+    fn from(time: SimTime) -> Self {
+        let nanoseconds = i64::try_from(time.nanoseconds).unwrap_or(i64::MAX);
+        measurement::Moment { nanoseconds: Some(nanoseconds), cycle: Some(time.cycle) }
+    }
+}
+
 /// What part of the run was measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Window {
+pub struct RunWindow {
     /// Start of the (first) window.
-    pub begin: Moment,
+    pub begin: SimTime,
     /// End of the (last) window.
-    pub end: Moment,
+    pub end: SimTime,
     /// How often a `--from`/`--to` window was entered; 1 when the whole run was measured.
     pub entries: u64,
     /// Nanoseconds inside windows.
@@ -106,8 +117,6 @@ pub enum EndReason {
     Unmodelled,
     /// The user stopped it.
     Interrupted,
-    /// The recording has come to its end.
-    EndOfRecording,
     /// Another chip of the same rig came to its end.
     OtherChip {
         /// That chip's name.
@@ -126,7 +135,12 @@ pub struct Totals {
     pub by_cause: CauseCycles,
 }
 
-impl Record {
+impl RunRecord {
+    /// The measurement of the run.
+    pub fn measurement(&self) -> Measurement {
+        super::measurement(self)
+    }
+
     /// What cycles per instruction are worked out from: cycles and instructions, both without the
     /// idle ones.
     pub fn busy(&self) -> (Bounds, u64) {
@@ -135,27 +149,6 @@ impl Record {
         let idle = idle.fold(0, u64::saturating_add);
         (cycles, self.totals.instructions.saturating_sub(idle))
     }
-}
-
-/// How far figures can be trusted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trust {
-    /// Every figure is a count of what happened, by documented rules.
-    Exact,
-    /// Some cycles come from models with bounds.
-    Modelled {
-        /// Which, and why.
-        causes: Vec<ModelledCause>,
-    },
-    /// Figures are estimates from samples.
-    Sampled {
-        /// Samples taken.
-        n: u64,
-        /// Nominal period in core cycles, where known.
-        period_cycles: Option<u64>,
-    },
-    /// Figures count only what was seen.
-    LowerBound,
 }
 
 /// A cause whose cycles come from a model.
@@ -167,19 +160,6 @@ pub struct ModelledCause {
     pub cycles: Bounds,
     /// Why it cannot be exact, in a sentence.
     pub why: String,
-}
-
-/// How much of the run was seen, lost or caused by measuring.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Coverage {
-    /// Cycles the run took.
-    pub run_cycles: u64,
-    /// Of these, seen (inside the window).
-    pub seen_cycles: u64,
-    /// Cycles (or samples) missing from the record; absent where nobody knows how many.
-    pub lost_cycles: Option<u64>,
-    /// Cycles that measuring itself cost the target; 0 for a simulated board.
-    pub overhead_cycles: u64,
 }
 
 /// One exception's statistics.
@@ -204,7 +184,7 @@ pub struct ExceptionStatistics {
     /// Longest.
     pub latency_max: u64,
     /// When the longest one ended.
-    pub latency_max_at: Moment,
+    pub latency_max_at: SimTime,
     /// The longest one, with the code that was interrupted.
     pub latency_worst: Option<Extreme>,
     /// Of `cycles`, those asleep.
@@ -263,32 +243,6 @@ pub struct UnmodelledRegister {
     pub first_from: String,
 }
 
-/// A warning.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
-    /// What it is one of, for programs, as [`Finding::code`].
-    ///
-    /// [`Finding::code`]: crate::measurement::Finding::code
-    pub code: String,
-    /// What, and what to do about it.
-    pub text: String,
-    /// How often it came up.
-    pub count: u64,
-}
-
-impl Warning {
-    /// One that came up once.
-    pub fn new(code: &str, text: impl Into<String>) -> Self {
-        Warning { code: code.to_owned(), text: text.into(), count: 1 }
-    }
-
-    /// The same, so many times.
-    #[must_use]
-    pub fn times(self, count: u64) -> Self {
-        Warning { count, ..self }
-    }
-}
-
 /// A fault, as the report prints it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -302,7 +256,7 @@ pub struct Fault {
     /// mean. Empty where the core has none.
     pub status: Vec<(String, String)>,
     /// When.
-    pub at: Moment,
+    pub at: SimTime,
     /// R0-R12, SP, LR, PC, xPSR, MSP, PSP with their values.
     pub registers: Vec<(String, String)>,
     /// The stacked frame's words with their names.

@@ -3,7 +3,8 @@
 //! All times are in picoseconds, because sampling clocks are no whole number of nanoseconds.
 //! Whoever fills these in knows the recording; the types know none.
 
-use crate::{Bounds, Distribution};
+use crate::summary::ValueSummary;
+use strobe_model::Bounds;
 
 /// What a capture's pins did.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,13 +84,13 @@ pub struct PinStatistics {
     /// Of the recording, how long it was low for certain.
     pub low_total_ps: u64,
     /// Widths of high pulses, from a rising edge to the next falling one.
-    pub high_ps: Option<Distribution>,
+    pub high_ps: Option<ValueSummary>,
     /// Widths of low pulses, from a falling edge to the next rising one.
-    pub low_ps: Option<Distribution>,
+    pub low_ps: Option<ValueSummary>,
     /// From a rising edge to the next one.
-    pub period_ps: Option<Distribution>,
+    pub period_ps: Option<ValueSummary>,
     /// The high part of each period, in millionths.
-    pub duty_ppm: Option<Distribution>,
+    pub duty_ppm: Option<ValueSummary>,
     /// How uneven the period is.
     pub jitter: Option<Jitter>,
 }
@@ -102,7 +103,7 @@ pub struct Jitter {
     /// Period jitter: the sample standard deviation of the period.
     pub period_ps: u64,
     /// Cycle-to-cycle jitter: by how much each period differs from the one before, without sign.
-    pub cycle_to_cycle_ps: Distribution,
+    pub cycle_to_cycle_ps: ValueSummary,
 }
 
 /// Times from an edge to another edge.
@@ -113,7 +114,7 @@ pub struct PinInterval {
     /// Where it ends, as `LED falling`.
     pub to: String,
     /// From each start to the first end after it.
-    pub times_ps: Option<Distribution>,
+    pub times_ps: Option<ValueSummary>,
     /// Starts with no end before the next start, or before the end of the recording.
     pub unanswered: u64,
 }

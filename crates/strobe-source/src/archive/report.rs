@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::Distribution;
+use strobe_decode::summary::ValueSummary;
 
 /// A trace of events. Times are nanoseconds on the trace's own time line.
 #[derive(Debug, Clone, PartialEq)]
@@ -174,7 +174,7 @@ pub struct ThreadsSeen {
     /// Time of nobody: before the first event and where it is not known who ran.
     pub unknown_ns: u64,
     /// From one thread's stop to the next one's start, in nanoseconds, in the window.
-    pub gaps: Option<Distribution>,
+    pub gaps: Option<ValueSummary>,
 }
 
 /// A thread.
@@ -209,7 +209,7 @@ pub struct InterruptSeen {
     /// Exits of which no entry is there.
     pub unmatched_exits: u64,
     /// From entry to exit, in nanoseconds, handlers that interrupted it included.
-    pub durations: Option<Distribution>,
+    pub durations: Option<ValueSummary>,
 }
 
 /// Functions that reported their calls: `enters + exits = 2 * calls + unmatched_enters +
@@ -296,7 +296,7 @@ pub struct HeapSeen {
     /// Bytes that were asked for, where the trace states them; the rest is the allocator's.
     pub requested_bytes: Option<u64>,
     /// How long freed blocks were in use, in nanoseconds.
-    pub ages: Option<Distribution>,
+    pub ages: Option<ValueSummary>,
     /// Where blocks come from, most live bytes first, then most bytes.
     pub sites: Vec<HeapSite>,
     /// Who takes and frees blocks, the greatest part of the peak first.
@@ -369,7 +369,7 @@ pub struct TransferSeen {
     /// Bytes of all that ended.
     pub bytes: u64,
     /// From beginning to end, in nanoseconds.
-    pub durations: Option<Distribution>,
+    pub durations: Option<ValueSummary>,
 }
 
 /// Times between two named points.
@@ -382,7 +382,7 @@ pub struct TimerSeen {
     /// Stopped.
     pub stops: u64,
     /// From start to stop, in nanoseconds.
-    pub durations: Option<Distribution>,
+    pub durations: Option<ValueSummary>,
 }
 
 /// Times in which the tracer did something else.

@@ -1,9 +1,13 @@
 //! How values spread: smallest, mean, percentiles, largest, deviation, and a histogram for whoever
 //! wants to see more.
 
-use crate::counts::Sorted;
-use crate::measurement::{self, Spread, Unit};
-use crate::{Bounds, ValueCounts};
+mod counts;
+
+use counts::Sorted;
+use strobe_model::Bounds;
+use strobe_model::measurement::{self, Spread, Unit};
+
+pub use counts::ValueCounts;
 
 /// Bins of a histogram.
 const BINS: u64 = 20;
@@ -14,7 +18,7 @@ const BINS: u64 = 20;
 /// deviation: the root of the squared distances from the mean, added up and divided by `count - 1`;
 /// 0 for a single value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Distribution {
+pub struct ValueSummary {
     /// How many values.
     pub count: u64,
     /// The smallest.
@@ -33,7 +37,7 @@ pub struct Distribution {
     pub deviation: u64,
     /// How far the figures can be trusted, where the values come from a model: without it they are
     /// as they were seen.
-    pub bounds: Option<Box<DistributionBounds>>,
+    pub bounds: Option<Box<SummaryBounds>>,
     /// Where the values lie, if it was asked for; bins without values are there too.
     pub histogram: Vec<Bin>,
     /// All the values.
@@ -57,9 +61,9 @@ impl PartialEq for Spreads {
 impl Eq for Spreads {}
 
 /// Figures of modelled values with their bounds; the likely figures are those of the
-/// [`Distribution`].
+/// [`ValueSummary`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DistributionBounds {
+pub struct SummaryBounds {
     /// Of the smallest value.
     pub min: Bounds,
     /// Of the mean.
@@ -87,11 +91,11 @@ pub struct Bin {
     pub count: u64,
 }
 
-impl Distribution {
+impl ValueSummary {
     /// Of some values; `None` where there are none.
-    pub fn of(mut values: Vec<u64>) -> Option<Distribution> {
+    pub fn of(mut values: Vec<u64>) -> Option<ValueSummary> {
         values.sort_unstable();
-        Distribution::of_sorted(&counted(&values))
+        ValueSummary::of_sorted(&counted(&values))
     }
 
     /// Of counted values, each converted by a function that keeps their order. A histogram, if
@@ -100,9 +104,9 @@ impl Distribution {
         values: &ValueCounts,
         convert: impl Fn(u64) -> u64,
         step: Option<u64>,
-    ) -> Option<Distribution> {
+    ) -> Option<ValueSummary> {
         let Sorted { values, exact } = values.exact(convert);
-        let mut distribution = Distribution::of_sorted(&values)?;
+        let mut distribution = ValueSummary::of_sorted(&values)?;
         if let Some(step) = step {
             distribution.histogram = bins(&values, step.max(1));
         }
@@ -117,10 +121,10 @@ impl Distribution {
     }
 
     /// The same with a histogram, none of whose bins is narrower than `step`.
-    pub fn with_histogram(mut values: Vec<u64>, step: u64) -> Option<Distribution> {
+    pub fn with_histogram(mut values: Vec<u64>, step: u64) -> Option<ValueSummary> {
         values.sort_unstable();
         let values = counted(&values);
-        let mut distribution = Distribution::of_sorted(&values)?;
+        let mut distribution = ValueSummary::of_sorted(&values)?;
         distribution.histogram = bins(&values, step.max(1));
         Some(distribution)
     }
@@ -128,12 +132,12 @@ impl Distribution {
     /// The same figures with the bounds that follow from those of each value, given in the order of
     /// the values as (at least, at most). Nothing is bounded where every value is exact.
     #[must_use]
-    pub fn bounded(mut self, values: &[u64], bounds: &[(u64, u64)]) -> Distribution {
+    pub fn bounded(mut self, values: &[u64], bounds: &[(u64, u64)]) -> ValueSummary {
         let exact = values.iter().zip(bounds).all(|(v, b)| (*v, *v) == *b);
-        let low = Distribution::of(bounds.iter().map(|b| b.0).collect());
-        let high = Distribution::of(bounds.iter().map(|b| b.1).collect());
+        let low = ValueSummary::of(bounds.iter().map(|b| b.0).collect());
+        let high = ValueSummary::of(bounds.iter().map(|b| b.1).collect());
         let (false, Some(low), Some(high)) = (exact, low, high) else { return self };
-        let between = |figure: fn(&Distribution) -> u64| Bounds {
+        let between = |figure: fn(&ValueSummary) -> u64| Bounds {
             low: figure(&low).min(figure(&self)),
             likely: figure(&self),
             high: figure(&high).max(figure(&self)),
@@ -154,7 +158,7 @@ impl Distribution {
             likely: self.deviation,
             high: self.deviation.saturating_add(half),
         };
-        self.bounds = Some(Box::new(DistributionBounds {
+        self.bounds = Some(Box::new(SummaryBounds {
             min: between(|d| d.min),
             mean: between(|d| d.mean),
             p50: between(|d| d.p50),
@@ -179,12 +183,12 @@ impl Distribution {
     }
 
     /// Of values with their counts, from the smallest on.
-    fn of_sorted(sorted: &[(u64, u64)]) -> Option<Distribution> {
+    fn of_sorted(sorted: &[(u64, u64)]) -> Option<ValueSummary> {
         let (&(min, _), &(max, _)) = (sorted.first()?, sorted.last()?);
         let n: u64 = sorted.iter().map(|(_, count)| count).sum();
         let mean = mean(sum(sorted), n);
         let percentile = |percent: u64| value_at(sorted, (n * percent).div_ceil(100).max(1) - 1);
-        Some(Distribution {
+        Some(ValueSummary {
             count: n,
             min,
             mean,
@@ -271,26 +275,26 @@ mod tests {
 
     #[test]
     fn figures_are_those_of_the_textbook() {
-        let d = Distribution::of(vec![2, 4, 4, 4, 5, 5, 7, 9]).unwrap();
+        let d = ValueSummary::of(vec![2, 4, 4, 4, 5, 5, 7, 9]).unwrap();
         // Squares from the mean of 5 add up to 32; 32 / 7 has the root 2.138.
         assert_eq!((d.min, d.mean, d.p50, d.p90, d.p99, d.max, d.deviation), (2, 5, 4, 9, 9, 9, 2));
-        let one = Distribution::of(vec![7]).unwrap();
+        let one = ValueSummary::of(vec![7]).unwrap();
         assert_eq!((one.count, one.p50, one.deviation), (1, 7, 0));
-        assert_eq!(Distribution::of(Vec::new()), None);
+        assert_eq!(ValueSummary::of(Vec::new()), None);
     }
 
     #[test]
     fn bounds_of_the_values_bound_the_figures() {
         let values = vec![10, 20, 30];
         let bounds = [(8, 11), (20, 20), (29, 36)];
-        let d = Distribution::of(values.clone()).unwrap().bounded(&values, &bounds);
+        let d = ValueSummary::of(values.clone()).unwrap().bounded(&values, &bounds);
         let b = d.bounds.unwrap();
         assert_eq!((b.min.low, b.min.high), (8, 11));
         assert_eq!((b.mean.low, b.mean.likely, b.mean.high), (19, 20, 22));
         assert_eq!((b.max.low, b.max.high), (29, 36));
         // 8, 20, 36 deviate by 14.04, 11, 20, 29 by 9.
         assert!(b.deviation.low <= 9 && b.deviation.high >= 14, "{:?}", b.deviation);
-        let measured = Distribution::of(values.clone())
+        let measured = ValueSummary::of(values.clone())
             .unwrap()
             .bounded(&values, &bounds)
             .measured("x", Unit::TICKS);
@@ -299,14 +303,14 @@ mod tests {
         assert_eq!(measured.low.map(|low| low.sum()), Some(57));
         assert_eq!(measured.high.and_then(|high| high.max()), Some(36));
         let exact = [(10, 10), (20, 20), (30, 30)];
-        assert_eq!(Distribution::of(values.clone()).unwrap().bounded(&values, &exact).bounds, None);
+        assert_eq!(ValueSummary::of(values.clone()).unwrap().bounded(&values, &exact).bounds, None);
     }
 
     #[test]
     fn one_late_value_does_not_hide_the_others() {
         let mut values: Vec<u64> = (1000..1100).collect();
         values.push(1_000_000);
-        let d = Distribution::with_histogram(values, 10).unwrap();
+        let d = ValueSummary::with_histogram(values, 10).unwrap();
         let early = d.histogram.iter().filter(|bin| bin.to < 1110 && bin.count > 0).count();
         assert!(early >= 3, "{:?}", d.histogram);
     }
@@ -319,7 +323,7 @@ mod tests {
             right in 0u32..64,
         ) {
             let values: Vec<u64> = values.iter().map(|v| v >> right).collect();
-            let d = Distribution::with_histogram(values.clone(), step).unwrap();
+            let d = ValueSummary::with_histogram(values.clone(), step).unwrap();
             prop_assert!(d.histogram.len() <= 65);
             for bin in &d.histogram {
                 let inside = values.iter().filter(|v| (bin.from..=bin.to).contains(v)).count();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::Bounds;
+use strobe_model::Bounds;
 
 /// A loop that only waits, or a function that the user calls a wait.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,13 +1,22 @@
-//! The profile: cycles by address and by call chain, with the names to read them.
+//! Code that ran, by address: cycles or samples, with the names to read them.
 //!
-//! Raw first: samples keep their addresses, and every view (by function, line or address) is worked
-//! out from them.
+//! What the simulated board and the trace pin collect alike; each makes the profile of its
+//! measurement from it.
 
-use crate::{Bounds, Cause, CauseCycles, Who};
+use strobe_model::{Bounds, Cause, CauseCycles};
+
+/// A thread, by index into the instrument's list of threads, or an interrupt, by exception number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Who {
+    /// A thread.
+    Thread(u32),
+    /// An exception's handler.
+    Interrupt(u16),
+}
 
 /// Samples and the tables they refer to by index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Profile {
+pub struct CodeProfile {
     /// Functions.
     pub functions: Vec<Function>,
     /// Source files.
@@ -117,8 +126,8 @@ pub struct TreeNode {
     pub calls: u64,
     /// Cycles in the function itself, asleep included.
     pub self_cycles: u64,
-    /// Of these, asleep or idle; absent where the instrument cannot know.
-    pub self_idle: Option<u64>,
+    /// Of these, asleep or idle.
+    pub self_idle: u64,
     /// Instructions of the function itself.
     pub self_instructions: u64,
 }
@@ -142,15 +151,10 @@ impl AddressShare {
     }
 }
 
-impl Profile {
-    /// A function's name, or what to call code without one.
+impl CodeProfile {
+    /// A function's name, or what stands for code without one.
     pub fn function_name(&self, function: Option<u32>) -> String {
         let known = function.and_then(|f| self.functions.get(f as usize));
         known.map_or_else(|| "(no symbol)".to_owned(), |f| f.name.clone())
-    }
-
-    /// A source file's name.
-    pub fn file_name(&self, file: u32) -> &str {
-        self.files.get(file as usize).map_or("(unknown file)", String::as_str)
     }
 }
