@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use strobe_sim::board::{Board, from_svd};
 
+use crate::files::Named;
 use crate::{board, exit};
 
 /// List the boards that can be simulated, or make a board file from an SVD file.
@@ -28,6 +29,11 @@ enum Form {
     Text,
     /// For programs.
     Json,
+}
+
+impl Args {
+    /// Registers no file: none is both read and written.
+    pub fn files(&self, _: &mut Named) {}
 }
 
 /// Prints one line per board, or a new board file.

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::files::Named;
 use clap::CommandFactory;
 
 /// Print a completion script for a shell.
@@ -10,6 +11,11 @@ pub struct Args {
     /// The shell.
     #[arg(value_enum)]
     shell: clap_complete::Shell,
+}
+
+impl Args {
+    /// Registers no file: none is both read and written.
+    pub fn files(&self, _: &mut Named) {}
 }
 
 /// Prints the script.

@@ -74,31 +74,56 @@ struct Cli {
     color: output::Color,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    Run(run::Args),
-    Cycles(cycles::Args),
-    Compare(compare::Args),
-    Heap(heap::Args),
-    Check(check::Args),
-    Init(check::init::Args),
-    Size(size::Args),
-    Stack(stack::Args),
-    Bench(bench::Args),
-    Experiment(experiment::Args),
-    Log(log::Args),
-    History(history::Args),
-    Query(query::Args),
-    Pins(pins::Args),
-    Plan(plan::Args),
-    Bus(bus::Args),
-    Record(record::Args),
-    Report(report::Args),
-    Top(top::Args),
-    Export(export::Args),
-    Boards(boards::Args),
-    Completions(completions::Args),
-    Man(man::Args),
+/// The commands in the order of `--help`: each is a module with `Args`, whose `files` registers the
+/// files that are read and written, and with `run`.
+macro_rules! commands {
+    ($($name:ident: $($module:ident)::+,)*) => {
+        #[derive(Subcommand)]
+        enum Command {
+            $($name($($module)::+::Args),)*
+        }
+
+        impl Command {
+            /// Registers the files that the arguments name.
+            fn files(&self, named: &mut files::Named) {
+                match self {
+                    $(Command::$name(args) => args.files(named),)*
+                }
+            }
+
+            fn run(&self) -> anyhow::Result<ExitCode> {
+                match self {
+                    $(Command::$name(args) => $($module)::+::run(args),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Run: run,
+    Cycles: cycles,
+    Compare: compare,
+    Heap: heap,
+    Check: check,
+    Init: check::init,
+    Size: size,
+    Stack: stack,
+    Bench: bench,
+    Experiment: experiment,
+    Log: log,
+    History: history,
+    Query: query,
+    Pins: pins,
+    Plan: plan,
+    Bus: bus,
+    Record: record,
+    Report: report,
+    Top: top,
+    Export: export,
+    Boards: boards,
+    Completions: completions,
+    Man: man,
 }
 
 fn main() -> ExitCode {
@@ -112,66 +137,18 @@ fn main() -> ExitCode {
         Err(error) => return explain(&error),
     };
     cli.color.apply();
-    match named(&cli.command).register().and_then(|()| carry_out(&cli.command)) {
+    match carry_out(&cli.command) {
         Ok(code) => code,
         Err(error) => exit::report(&error),
     }
 }
 
-/// The files that the arguments name: before anything is opened, no output is an input.
-fn named(command: &Command) -> files::Named {
-    let mut named = files::Named::default();
-    match command {
-        Command::Run(args) => args.files(&mut named),
-        Command::Cycles(args) => args.files(&mut named),
-        Command::Compare(args) => args.files(&mut named),
-        Command::Heap(args) => args.files(&mut named),
-        Command::Check(args) => args.files(&mut named),
-        Command::Init(args) => args.files(&mut named),
-        Command::Size(args) => args.files(&mut named),
-        Command::Stack(args) => args.files(&mut named),
-        Command::Bench(args) => args.files(&mut named),
-        Command::Experiment(args) => args.files(&mut named),
-        Command::Log(args) => args.files(&mut named),
-        Command::History(args) => args.files(&mut named),
-        Command::Query(args) => args.files(&mut named),
-        Command::Pins(args) => args.files(&mut named),
-        Command::Plan(args) => args.files(&mut named),
-        Command::Bus(args) => args.files(&mut named),
-        Command::Record(args) => args.files(&mut named),
-        Command::Report(args) => args.files(&mut named),
-        Command::Export(args) => args.files(&mut named),
-        Command::Top(_) | Command::Boards(_) | Command::Completions(_) | Command::Man(_) => {}
-    }
-    named
-}
-
+/// Carries a command out. Before anything is opened, no output is an input.
 fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
-    let code = match command {
-        Command::Run(args) => run::run(args),
-        Command::Cycles(args) => cycles::run(args),
-        Command::Compare(args) => compare::run(args),
-        Command::Heap(args) => heap::run(args),
-        Command::Check(args) => check::run(args),
-        Command::Init(args) => check::init::run(args),
-        Command::Size(args) => size::run(args),
-        Command::Stack(args) => stack::run(args),
-        Command::Bench(args) => bench::run(args),
-        Command::Experiment(args) => experiment::run(args),
-        Command::Log(args) => log::run(args),
-        Command::History(args) => history::run(args),
-        Command::Query(args) => query::run(args),
-        Command::Pins(args) => pins::run(args),
-        Command::Plan(args) => plan::run(args),
-        Command::Bus(args) => bus::run(args),
-        Command::Record(args) => record::run(args),
-        Command::Report(args) => report::run(args),
-        Command::Top(args) => top::run(args),
-        Command::Export(args) => export::run(args),
-        Command::Boards(args) => boards::run(args),
-        Command::Completions(args) => completions::run(args),
-        Command::Man(args) => man::run(args),
-    }?;
+    let mut named = files::Named::default();
+    command.files(&mut named);
+    named.register()?;
+    let code = command.run()?;
     files::logs_are_whole()?;
     Ok(code)
 }

@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
+use crate::files::Named;
 use crate::{exit, files, output, version};
 
 /// Print a manual page, or write all of them into a folder.
@@ -19,6 +20,11 @@ pub struct Args {
     /// Write every page into this folder: strobe.1, strobe-run.1 and so on.
     #[arg(long, value_name = "FOLDER", conflicts_with = "subcommand")]
     out: Option<PathBuf>,
+}
+
+impl Args {
+    /// Registers no file: none is both read and written.
+    pub fn files(&self, _: &mut Named) {}
 }
 
 /// Prints one page, for `man -l -`, or writes all.

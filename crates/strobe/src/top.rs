@@ -13,6 +13,7 @@ use strobe_source::trace::link::ReadOutcome;
 use strobe_source::traced::Session;
 use strobe_symbols::Firmware;
 
+use crate::files::Named;
 use crate::flashing::{self, Progress};
 use crate::interrupt::on_interrupt;
 use crate::link::{self, Opened};
@@ -61,6 +62,11 @@ pub struct Args {
 
 /// How long to wait for bytes at once.
 const TICK: Duration = Duration::from_millis(50);
+
+impl Args {
+    /// Registers no file: none is both read and written.
+    pub fn files(&self, _: &mut Named) {}
+}
 
 /// Opens and shows until it ends.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
