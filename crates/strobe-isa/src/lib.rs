@@ -6,7 +6,10 @@
 //! instructions is `strobe-sim`.
 
 pub mod avr;
+mod machine;
 pub mod thumb;
+
+pub use machine::{Conventions, Machine, Space};
 
 /// Width of an access, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod arch;
 mod code;
+mod conventions;
 pub mod decode;
 mod effects;
 pub mod flow;
@@ -13,6 +14,7 @@ pub mod registers;
 pub use access::{Access, Address, Transfers};
 pub use arch::Architecture;
 pub use code::Code;
+pub use conventions::CONVENTIONS;
 pub use decode::{decode, is_wide};
 pub use flow::Flow;
 pub use insn::Insn;

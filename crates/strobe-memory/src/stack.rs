@@ -22,7 +22,7 @@ pub use annotations::{AnnotationError, Annotations};
 pub use measured::{Measured, join};
 
 use strobe_model::measurement::Measurement;
-use strobe_symbols::{Firmware, Machine};
+use strobe_symbols::Firmware;
 
 use self::annotations::{Resolved, contradiction};
 use self::entries::{Entry, Kind};
@@ -82,10 +82,11 @@ fn fits(graph: &Graph, resolved: &Resolved, worst: &Worst) -> Result<(), Annotat
 /// Bytes of the frame that an exception's entry stacks, the word that aligns it included (ARMv6-M
 /// and ARMv7-M manuals, B1.5.6: 8 words, or 26 with floating-point registers).
 fn exception_frame(analysis: &Analysis<'_>) -> u64 {
-    match analysis.firmware.machine() {
-        Machine::Avr => u64::from(analysis.graph.call_bytes),
-        _ if analysis.graph.is_floating() => 104 + 4,
-        _ => 32 + 4,
+    match analysis.graph.call_bytes {
+        0 if analysis.graph.is_floating() => 104 + 4,
+        0 => 32 + 4,
+        // What pushes the return address of a call pushes that of a handler.
+        bytes => u64::from(bytes),
     }
 }
 
@@ -160,7 +161,7 @@ impl Analysis<'_> {
     /// in.
     fn may_nest(&self, handler: &Entry) -> bool {
         let lets_in = |at: &u32| self.graph.functions.get(at).is_some_and(|f| f.lets_in);
-        self.firmware.machine() != Machine::Avr
+        self.firmware.machine().conventions().handlers_nest
             || self.worst.is_open(handler.address)
             || self.worst.reached(handler.address).iter().any(lets_in)
     }

@@ -7,7 +7,6 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::code::{CodeKind, CodeMap};
-use crate::image::Machine;
 use crate::interval::{Claim, Piece, flatten};
 use crate::names::demangle;
 use crate::symtab::{Symbol, SymbolKind, SymbolTable};
@@ -99,7 +98,7 @@ impl Functions {
         let dwarf_names: HashMap<u64, &str> =
             dwarf.iter().map(|f| (f.start, f.linkage_name)).collect();
         let mut list = from_symbols(table, code, &dwarf_names);
-        if code.machine == Machine::Avr {
+        if code.machine.conventions().has_stale_sizes {
             cut_stale_sizes(&mut list);
         }
         let covered = flatten(claims(&list));

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+pub use strobe_isa::Machine;
 
 /// Maximum memory of all segments together: 64 MiB, several times the memory of the largest
 /// microcontroller, so that a corrupt size is detected before memory is allocated for it.
@@ -34,17 +35,6 @@ impl ReturnAddress {
     pub fn call_site(self) -> u32 {
         (self.0 & !1).wrapping_sub(2)
     }
-}
-
-/// The machine the code is for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Machine {
-    /// 32-bit Arm (`EM_ARM`), little-endian.
-    #[default]
-    Arm,
-    /// 8-bit AVR (`EM_AVR`): code from address 0, the data space from 0x800000.
-    Avr,
 }
 
 /// Access permissions of a segment (`p_flags`).

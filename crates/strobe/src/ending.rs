@@ -1,7 +1,7 @@
 //! How long a run goes on without a limit given.
 
 use strobe_source::simulated::{DEFAULT_LIMIT, Limit, SerialInput, Settings};
-use strobe_symbols::{Firmware, Function, Machine};
+use strobe_symbols::{Firmware, Function};
 
 /// Cycles after which a place or an end that may come is not waited for any longer.
 pub const PATIENCE: Limit = Limit::Cycles(10_000_000_000);
@@ -33,7 +33,7 @@ pub fn patient<'a>(
 
 /// Whether a firmware has code that ends a run.
 fn can_exit(firmware: &Firmware) -> bool {
-    firmware.machine() != Machine::Avr
+    firmware.machine().conventions().asks_debugger
         && firmware.functions().iter().any(|function| asks_debugger(firmware, function))
 }
 

@@ -84,7 +84,6 @@ macro_rules! commands {
         }
 
         impl Command {
-            /// Registers the files that the arguments name.
             fn files(&self, named: &mut files::Named) {
                 match self {
                     $(Command::$name(args) => args.files(named),)*
@@ -143,11 +142,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// Carries a command out. Before anything is opened, no output is an input.
-fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
+/// The files that the arguments name.
+fn named(command: &Command) -> files::Named {
     let mut named = files::Named::default();
     command.files(&mut named);
-    named.register()?;
+    named
+}
+
+/// Carries a command out. Before anything is opened, no output is an input.
+fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
+    named(command).register()?;
     let code = command.run()?;
     files::logs_are_whole()?;
     Ok(code)

@@ -5,7 +5,7 @@
 //! describes no epilogues of Thumb-1 and AVR functions, so at a function's end the frame
 //! information may still have the whole frame.
 
-use strobe_symbols::{Firmware, Machine};
+use strobe_symbols::Firmware;
 
 use super::Function;
 
@@ -20,20 +20,15 @@ pub(crate) struct Disagreement {
     pub(crate) frames: u32,
 }
 
-/// The stack pointer's numbers in DWARF.
-const ARM_SP: u16 = 13;
-const AVR_SP: u16 = 32;
-
 pub(super) fn check(firmware: &Firmware, function: &mut Function) {
     let rows = firmware.frame_rows(function.start);
     let Some(first) = rows.first().filter(|row| row.range.start == u64::from(function.start))
     else {
         return;
     };
-    let (register, base) = match firmware.machine() {
-        Machine::Avr => (AVR_SP, first.offset),
-        _ => (ARM_SP, 0),
-    };
+    let conventions = firmware.machine().conventions();
+    let register = u16::from(conventions.stack_pointer);
+    let base = if conventions.pushes_return_address { first.offset } else { 0 };
     for row in rows.iter().filter(|row| row.register == register) {
         let Ok(frames) = u32::try_from((row.offset - base).max(0)) else { continue };
         let range = row.range.start as u32..row.range.end.min(u64::from(u32::MAX)) as u32;

@@ -11,7 +11,7 @@ use strobe_model::measurement::{
     Balance, Cell, Column, Content, Coverage, Ended, Fact, Finding, Instrument, Loss, Measurement,
     Parts, Quantity, Severity, Subject, Table, Unit, Window,
 };
-use strobe_symbols::{Firmware, Machine};
+use strobe_symbols::Firmware;
 
 use super::graph::Graph;
 use super::items::{self, Bytes, Holder, Item};
@@ -104,10 +104,7 @@ fn groups(
 
 fn subject(firmware: &Firmware, name: &str) -> Subject {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
-    let machine = match firmware.machine() {
-        Machine::Avr => "AVR",
-        _ => "Arm",
-    };
+    let machine = firmware.machine().conventions().name;
     let mut facts = vec![Fact::text("machine", machine)];
     facts.extend(firmware.producers().first().map(|producer| Fact::text("compiler", producer)));
     Subject {

@@ -7,20 +7,10 @@
 
 use std::ops::Range;
 
+pub use strobe_isa::Space as Kind;
 use strobe_symbols::{Firmware, Machine, Segment};
 
 use super::Settings;
-
-/// What a memory is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// Keeps its content without power; programs are stored here.
-    Flash,
-    /// Working memory.
-    Ram,
-    /// EEPROM, fuses and the like, stored apart from the program.
-    Other,
-}
 
 /// One memory of the chip.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,15 +22,6 @@ pub struct Region {
     /// What it is.
     pub kind: Kind,
 }
-
-/// Where the data space of an AVR begins in the tool chain's addresses, and what lies behind it.
-const AVR_SPACES: [(Range<u64>, Kind); 3] = [
-    (0..0x80_0000, Kind::Flash),
-    (0x80_0000..0x81_0000, Kind::Ram),
-    (0x81_0000..0x90_0000, Kind::Other),
-];
-/// The SRAM region of Armv6-M and Armv7-M.
-const ARM_SRAM: Range<u64> = 0x2000_0000..0x4000_0000;
 
 /// The memories of a firmware.
 #[derive(Debug)]
@@ -96,14 +77,12 @@ impl Regions {
         if let Some(region) = self.known.iter().find(|region| region.range.contains(&address)) {
             return region.kind;
         }
-        match self.machine {
-            Machine::Avr => {
-                let space = AVR_SPACES.iter().find(|(range, _)| range.contains(&address));
-                space.map_or(Kind::Other, |(_, kind)| *kind)
-            }
-            _ if ARM_SRAM.contains(&address) => Kind::Ram,
-            _ if self.used_as_ram.iter().any(|range| range.contains(&address)) => Kind::Ram,
-            _ => Kind::Flash,
+        let conventions = self.machine.conventions();
+        let used_as_ram = || self.used_as_ram.iter().any(|range| range.contains(&address));
+        match conventions.space(address) {
+            Some(space) => space,
+            None if used_as_ram() => Kind::Ram,
+            None => conventions.elsewhere,
         }
     }
 

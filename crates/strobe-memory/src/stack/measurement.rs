@@ -9,7 +9,7 @@ use strobe_model::measurement::{
     Address, Cell, Column, Content, Ended, Fact, Finding, Instrument, Measurement, Severity,
     Subject, Table, Trust, Unit, Window,
 };
-use strobe_symbols::{Machine, short_path};
+use strobe_symbols::short_path;
 
 use self::stacks::stacks;
 use self::unknown::unknown_calls;
@@ -41,10 +41,7 @@ pub(super) fn measurement(analysis: &Analysis<'_>, name: &str) -> Measurement {
 fn subject(analysis: &Analysis<'_>, name: &str) -> Subject {
     let firmware = analysis.firmware;
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
-    let machine = match firmware.machine() {
-        Machine::Avr => "AVR",
-        _ => "Arm",
-    };
+    let machine = firmware.machine().conventions().name;
     Subject {
         kind: "firmware".to_owned(),
         name: name.to_owned(),

@@ -253,7 +253,7 @@ impl Bench<'_> {
                 format!("not over after {milliseconds} ms of simulated time (--timeout)")
             }
             EndReason::Reached { place } => format!("it ended in {place}"),
-            other => super::measurement::why_ended(other, self.board.core_name()).text,
+            other => super::measurement::why_ended(other, self.firmware.machine()).text,
         }
     }
 }

@@ -5,7 +5,7 @@
 use strobe_model::number::hertz;
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
-use strobe_symbols::{Firmware, Machine, Segment};
+use strobe_symbols::{Firmware, Segment};
 
 use super::families;
 
@@ -19,7 +19,7 @@ const BOOT_RESET: u8 = 1 << 0;
 
 /// Whether a segment is nothing to be loaded.
 pub(super) fn is_for_programmer(firmware: &Firmware, segment: &Segment) -> bool {
-    firmware.machine() == Machine::Avr && segment.load_address.0 >= FUSES
+    firmware.machine().conventions().has_fuses && segment.load_address.0 >= FUSES
 }
 
 /// States which configuration words were left out, since the board has nothing there.

@@ -16,6 +16,7 @@ mod waits;
 
 use crate::simulated::run_record::{EndReason, RunRecord};
 use strobe_analyse::evidence;
+use strobe_isa::Machine;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     self, Cell, Content, Coverage, Ended, Measurement, Number, Quantity, Section, Subject, Trust,
@@ -201,10 +202,10 @@ fn window(record: &RunRecord, model: &Model) -> Window {
 
 /// Why a run ended.
 pub fn ended(record: &RunRecord) -> Ended {
-    why_ended(&record.window.end_reason, record.subject.core())
+    why_ended(&record.window.end_reason, record.machine)
 }
 
-pub(super) fn why_ended(reason: &EndReason, core: &str) -> Ended {
+pub(super) fn why_ended(reason: &EndReason, machine: Machine) -> Ended {
     let (kind, text) = match reason {
         EndReason::Exit { code } => ("exit", format!("the firmware exited with code {code}")),
         EndReason::Reached { place } => ("reached", format!("{place} was reached")),
@@ -214,12 +215,7 @@ pub(super) fn why_ended(reason: &EndReason, core: &str) -> Ended {
             "the firmware did not end by itself; --until sets how long it runs".to_owned(),
         ),
         EndReason::HardFault => ("hard-fault", "a fault: the core entered HardFault".to_owned()),
-        EndReason::Lockup if core.starts_with("AVR") => {
-            ("lockup", "an opcode that is no instruction of this core".to_owned())
-        }
-        EndReason::Lockup => {
-            ("lockup", "lockup: a fault inside the HardFault or NMI handler".to_owned())
-        }
+        EndReason::Lockup => ("lockup", machine.conventions().lockup.to_owned()),
         EndReason::SleepsForever => {
             ("sleeps-forever", "asleep, and nothing is left that could wake it".to_owned())
         }

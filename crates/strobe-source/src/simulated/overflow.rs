@@ -4,7 +4,7 @@ use strobe_model::measurement::Finding;
 use strobe_sim::bus::Bus;
 use strobe_sim::observe::calls::CallTree;
 use strobe_sim::observe::overflow::{Floor, Overflow};
-use strobe_symbols::{DATA_ENDS, Firmware, Machine};
+use strobe_symbols::{DATA_ENDS, Firmware};
 
 use crate::names::{Names, outermost_at};
 
@@ -43,9 +43,9 @@ pub(super) fn floors(firmware: &Firmware, bus: &Bus, sp: u32) -> Vec<Floor> {
         None => HEAP_ENDS.contains(&name),
     };
     let heap = symbols.iter().find(|s| s.size == 4 && is_heap_end(&s.name));
-    // Below an AVR's RAM are registers, which a stack overwrites as it does variables.
-    let is_avr = firmware.machine() == Machine::Avr;
-    let data = data.or(is_avr.then_some(Floor::At(memory.base)));
+    // Registers below RAM are overwritten by a stack as variables are.
+    let below = firmware.machine().conventions().below_ram;
+    let data = data.or(below.map(|_| Floor::At(memory.base)));
     data.into_iter().chain(heap.map(|s| Floor::Pointer(s.address))).collect()
 }
 
@@ -90,17 +90,16 @@ fn end(firmware: &Firmware, overflow: &Overflow) -> String {
     };
     let is_there = |name: &&&str| firmware.symbol_if_any(name).is_some_and(|s| s.address == at);
     let below = firmware.data_symbol_at(at.wrapping_sub(1));
-    match (below, DATA_ENDS.iter().find(is_there)) {
+    let below_ram = firmware.machine().conventions().below_ram;
+    match (below, DATA_ENDS.iter().find(is_there), below_ram) {
         // A heap, with this stack's block in it.
-        (Some(around), _) if u64::from(around.address) + u64::from(around.size) > at.into() => {
+        (Some(around), ..) if u64::from(around.address) + u64::from(around.size) > at.into() => {
             format!("its own memory in {} begins", around.name)
         }
-        (Some(below), _) => format!("the variable {} ends", below.name),
-        (None, _) if firmware.machine() == Machine::Avr => {
-            "RAM begins: below are the registers of peripherals and the core's own".to_owned()
-        }
-        (None, Some(name)) => format!("the firmware's variables end ({name})"),
-        (None, None) => "its own memory begins".to_owned(),
+        (Some(below), ..) => format!("the variable {} ends", below.name),
+        (None, _, Some(below)) => format!("RAM begins: below are {below}"),
+        (None, Some(name), None) => format!("the firmware's variables end ({name})"),
+        (None, None, None) => "its own memory begins".to_owned(),
     }
 }
 

@@ -61,6 +61,7 @@ pub(super) fn make(
     let waits = super::waiting::find(&names, run.machine.bus(), &run.idle, called);
     Ok(RunRecord {
         subject: subject(firmware, board, run.machine.bus()),
+        machine: firmware.machine(),
         instrument: instrument(settings),
         window: window(&run, end_reason),
         totals: Totals { cycles: run.cycles, instructions: run.instructions, by_cause },

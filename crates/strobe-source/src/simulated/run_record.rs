@@ -7,6 +7,7 @@ mod calls;
 mod scheduling;
 mod waits;
 
+use strobe_isa::Machine;
 use strobe_model::measurement::{self, Balance, Finding, Instrument, Measurement, Spread, Subject};
 use strobe_model::{Bounds, Cause, CauseCycles};
 
@@ -21,6 +22,8 @@ pub use waits::{Until, Wait};
 pub struct RunRecord {
     /// What was measured.
     pub subject: Subject,
+    /// The instruction set of its core.
+    pub machine: Machine,
     /// What measured it, how set.
     pub instrument: Instrument,
     /// From when to when, and why it ended.

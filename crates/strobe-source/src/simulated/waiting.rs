@@ -22,9 +22,8 @@ use std::ops::Range;
 use crate::code_profile::AddressSample;
 use crate::simulated::run_record::{Until, Wait};
 use strobe_model::{Bounds, Cause};
-use strobe_sim::avr::DATA;
 use strobe_sim::bus::Bus;
-use strobe_symbols::{Firmware, Machine};
+use strobe_symbols::Firmware;
 
 use super::Error;
 use super::drive::address;
@@ -214,7 +213,7 @@ fn seen(
     waits: &Waits,
     code: &[Range<u32>],
 ) -> BTreeSet<Option<u32>> {
-    let base = if firmware.machine() == Machine::Avr { DATA } else { 0 };
+    let base = firmware.machine().conventions().data_space;
     let shown = |place: &Location| match place {
         Location::Memory(None, at) => Some(*at as u32 | base),
         _ => None,
@@ -289,8 +288,7 @@ fn place(firmware: &Firmware, bus: &Bus, at: u32) -> Option<(u8, String)> {
     }
     let register = bus.register_at(at).map(|name| format!("register {name}"));
     let name = register.or_else(|| bus.device_at(at).map(|name| format!("{name} at {at:#010x}")));
-    let is_register =
-        firmware.machine() == Machine::Arm && (PERIPHERALS.contains(&at) || at >= ITM_PORTS.start);
+    let is_register = PERIPHERALS.contains(&at) || at >= ITM_PORTS.start;
     let name = name.or_else(|| is_register.then(|| format!("the register at {at:#010x}")))?;
     Some((0, name))
 }

@@ -8,14 +8,11 @@ use std::collections::HashSet;
 
 use strobe_sim::device::Size;
 use strobe_sim::observe::heap::{Entry, Inside, PoolRule, UsableRule};
-use strobe_symbols::{Firmware, Machine, Step};
+use strobe_symbols::{Firmware, Step};
 
 use self::names::Names;
 pub use self::table::Allocators;
 use self::table::{Allocator, Arena, Function, Usable};
-
-/// Where an AVR's data space begins in ELF files and on the simulated bus.
-const AVR_DATA: u32 = 0x80_0000;
 
 /// Names of functions in a message.
 const MOST_NAMES: usize = 20;
@@ -204,8 +201,8 @@ impl Found {
 pub fn find(firmware: &Firmware, own: Option<&Allocators>, checks: bool) -> Result<Found, String> {
     let tables = own.cloned().unwrap_or_default().with_builtin();
     let names = Names::new(firmware);
-    let is_avr = firmware.machine() == Machine::Avr;
-    let (base, mask) = if is_avr { (AVR_DATA, 0xffff) } else { (0, u32::MAX) };
+    let conventions = firmware.machine().conventions();
+    let (base, mask) = (conventions.data_space, conventions.data_mask);
     let mut found = Found { base, mask, ..Found::default() };
     let mut taken = HashSet::new();
     for table in &tables {

@@ -1,6 +1,7 @@
 //! Causes of cycles: what each is called, means and can be helped with, and the table of them.
 
 use crate::simulated::run_record::{ModelledCause, RunRecord};
+use strobe_isa::Machine;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     self, Cell, Column, Content, Kind, Measure, Number, Part, Section, Table, Unit,
@@ -27,23 +28,23 @@ fn letter(cause: Cause) -> char {
 }
 
 /// What a newcomer should know about a cause, and what to do about it, which differs between cores.
-fn words(cause: Cause, is_avr: bool) -> (&'static str, Option<&'static str>) {
+fn words(cause: Cause, machine: Machine) -> (&'static str, Option<&'static str>) {
     match cause {
-        Cause::LoadStore if is_avr => (
+        Cause::LoadStore if machine == Machine::Avr => (
             "The second cycle of an access to the data space, and the bytes of a return address.",
             Some("Keep values in registers, inline small functions."),
         ),
-        Cause::DataWait if is_avr => {
+        Cause::DataWait if machine == Machine::Avr => {
             ("The core stands still while the EEPROM is read or written.", None)
         }
-        Cause::ExceptionEntry if is_avr => (
+        Cause::ExceptionEntry if machine == Machine::Avr => (
             "The core pushes the program counter and goes to the vector.",
             Some(
                 "Fewer interrupts: longer timer periods, polling where a byte takes little longer \
                  than a handler.",
             ),
         ),
-        Cause::Asleep if is_avr => (
+        Cause::Asleep if machine == Machine::Avr => (
             "Nothing to do: the core sleeps (SLEEP) or spins in an empty loop that only an \
              interrupt \
              can leave. This is the room that is left.",
@@ -99,7 +100,6 @@ fn modelled(record: &RunRecord, cause: Cause) -> Option<&ModelledCause> {
 
 /// Cycles, and their causes as parts of them.
 pub(super) fn measures(record: &RunRecord, model: &Model) -> Vec<Measure> {
-    let is_avr = record.subject.core().starts_with("AVR");
     let kind = |why: Option<String>| match why {
         Some(why) => Kind::Modelled { why },
         None => Kind::Exact,
@@ -113,7 +113,7 @@ pub(super) fn measures(record: &RunRecord, model: &Model) -> Vec<Measure> {
     };
     let mut out = vec![measure(CYCLES, "cycles", model.why.clone(), None)];
     for cause in Cause::ALL {
-        let (meaning, advice) = words(cause, is_avr);
+        let (meaning, advice) = words(cause, record.machine);
         let waits = super::waits::advice(record).filter(|_| cause == Cause::Execute);
         let part = Part {
             of: CYCLES.to_owned(),

@@ -18,7 +18,8 @@ pub(super) fn facts(record: &RunRecord) -> Vec<Fact> {
     if let Some(system) = scheduling.rtos.as_ref().filter(|system| system.understood) {
         out.push(Fact::text("operating system", &system.name));
     }
-    if let ([thread], true) = (&scheduling.threads[..], record.subject.core().starts_with("AVR"))
+    if let ([thread], true) =
+        (&scheduling.threads[..], record.machine.conventions().stack_is_followed)
         && let Some(bytes) = stack_bytes(thread)
     {
         out.push(Fact::figure("stack", Quantity::exact(bytes, Unit::BYTES)));
@@ -185,7 +186,7 @@ pub(super) fn stacks(record: &RunRecord, model: &Model) -> Option<Section> {
         Column::address("structure", "structure").worth(1),
         Column::figure("number", "number", Unit::COUNT).worth(0),
     ]);
-    let known_to_the_byte = record.subject.core().starts_with("AVR") && threads.len() == 1;
+    let known_to_the_byte = record.machine.conventions().stack_is_followed && threads.len() == 1;
     for thread in threads {
         let mark = thread.deepest.as_ref();
         let used = stack_bytes(thread).map(|bytes| match known_to_the_byte {

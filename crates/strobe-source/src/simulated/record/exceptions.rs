@@ -35,15 +35,15 @@ pub(in crate::simulated) fn exception_named(bus: &Bus, name: &str) -> Option<u16
 pub(super) fn all(run: &Run, names: &mut Names, starts: &[u32]) -> Vec<ExceptionStatistics> {
     let (bus, calls) = (run.machine.bus(), &run.machine.observer().1.0);
     let nodes = calls.nodes();
-    // An AVR's vectors are jumps to the handlers.
-    let is_avr = names.firmware().machine() == strobe_symbols::Machine::Avr;
+    // A table of jumps is no function of the handler's.
+    let are_jumps = names.firmware().machine().conventions().vectors_are_jumps;
     let mut out = Vec::new();
     for h in calls.schedule.handlers() {
         let number = h.exception;
         let root = nodes.iter().position(|n| n.kind == NodeKind::Exception(number));
         let handler = nodes.iter().find_map(|n| match n.kind {
             NodeKind::Function(f) if n.parent.map(|p| p as usize) == root => {
-                starts.get(f as usize).filter(|&&start| !(is_avr && start == 0))
+                starts.get(f as usize).filter(|&&start| !(are_jumps && start == 0))
             }
             _ => None,
         });

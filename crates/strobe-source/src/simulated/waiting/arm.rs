@@ -6,9 +6,6 @@ use strobe_isa::thumb::{self, Access, Flow, Insn};
 
 use super::step::{Address, Effect, Location, Next, Step};
 
-/// What calls of other languages may use as a frame pointer besides the stack pointer: R7 and R11.
-pub(super) const FRAMES: [u8; 3] = [13, 7, 11];
-
 fn register(number: u8) -> Location {
     Location::Register(number)
 }

@@ -5,9 +5,6 @@ use strobe_isa::avr::{Access, Flow, Insn, Place};
 
 use super::step::{AVR_STACK, Address, Effect, Location, Next, Step};
 
-/// The frame pointer is Y; functions without one use the stack pointer.
-pub(super) const FRAMES: [u8; 2] = [AVR_STACK, 28];
-
 /// Bit Z of SREG.
 const ZERO: u8 = 1;
 

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::flow::Loop;
-use super::live::is_lost;
 use super::program::{Function, Program};
 use super::step::{AVR_STACK, Address, Effect, Location, Next, Step};
 
@@ -91,7 +90,7 @@ fn apply(program: &Program<'_>, step: &Step, known: &mut Constants) {
         }
     }
     if matches!(step.next, Next::Call(_)) {
-        let lost = (0..=AVR_STACK).filter(|&register| is_lost(program.machine(), register));
+        let lost = (0..=AVR_STACK).filter(|&register| program.conventions().is_clobbered(register));
         lost.for_each(|register| known[usize::from(register)] = None);
     }
 }

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use strobe_symbols::Machine;
-
 use super::flow::Loop;
 use super::program::{Function, Program};
 use super::step::{Address, Effect, Location, Next, Step};
@@ -17,6 +15,7 @@ pub(super) fn is_used_behind(
     register: u8,
 ) -> bool {
     let leaves = of.body.iter().filter_map(|&at| function.step(at)).flat_map(Step::successors);
+    let conventions = program.conventions();
     let mut open: Vec<u32> = leaves.filter(|to| !of.body.contains(to)).collect();
     let mut seen: BTreeSet<u32> = BTreeSet::new();
     while let Some(at) = open.pop() {
@@ -31,10 +30,10 @@ pub(super) fn is_used_behind(
             continue;
         }
         match step.next {
-            Next::Call(_) if is_argument(program.machine(), register) => return true,
-            Next::Call(_) if is_lost(program.machine(), register) => continue,
+            Next::Call(_) if conventions.arguments.contains(&register) => return true,
+            Next::Call(_) if conventions.is_clobbered(register) => continue,
             Next::Jump(to) if !function.steps.contains_key(&to) => return true,
-            Next::Return if is_result(program.machine(), register) => return true,
+            Next::Return if conventions.results.contains(&register) => return true,
             _ => {}
         }
         open.extend(step.successors());
@@ -60,28 +59,4 @@ fn reads(step: &Step, register: u8) -> bool {
             Effect::Load(_, address) => leads(address),
             Effect::Store(address, from) => is_it(from) || leads(address),
         })
-}
-
-/// Registers of arguments (AAPCS 6.1.1; avr-gcc's ABI).
-fn is_argument(machine: Machine, register: u8) -> bool {
-    match machine {
-        Machine::Avr => (8..26).contains(&register),
-        _ => register < 4,
-    }
-}
-
-/// Registers that calls need not preserve.
-pub(super) fn is_lost(machine: Machine, register: u8) -> bool {
-    match machine {
-        Machine::Avr => matches!(register, 0 | 18..=27 | 30 | 31),
-        _ => matches!(register, 0..=3 | 12 | 14),
-    }
-}
-
-/// Registers of results, up to 64 bits.
-pub(super) fn is_result(machine: Machine, register: u8) -> bool {
-    match machine {
-        Machine::Avr => (18..26).contains(&register),
-        _ => register < 2,
-    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use strobe_isa::Conventions;
 use strobe_isa::{avr as avr_isa, thumb};
 use strobe_sim::cortexm::block::next_it;
 use strobe_symbols::{CodeKind, Firmware, Machine};
@@ -54,6 +55,10 @@ impl<'a> Program<'a> {
 
     pub(super) fn machine(&self) -> Machine {
         self.firmware.machine()
+    }
+
+    pub(super) fn conventions(&self) -> &'static Conventions {
+        self.machine().conventions()
     }
 
     /// The function around an address.

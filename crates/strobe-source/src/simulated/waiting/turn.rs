@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use strobe_symbols::Machine;
+use strobe_isa::Conventions;
 
 use super::flow::Loop;
-use super::live::{is_lost, is_result};
 use super::program::{Function, Program};
-use super::step::{AVR_STACK, Address, Effect, Location, Next, Step};
+use super::step::{Address, Effect, Location, Next, Step};
 use super::value::{Exact, FLAGS, Id, Numbers, Places, SOMEWHERE, State, Value, WAY};
 
 /// Calls within calls that are followed.
@@ -273,21 +272,22 @@ impl Turn {
                 let mut calls = calls.clone();
                 let back = calls.pop()?;
                 let state = self.moved_stack(program, state, 2)?;
-                let state = self.returned(program.machine(), state)?;
+                let state = self.returned(program.conventions(), state)?;
                 vec![((calls, back), state)]
             }
         })
     }
 
-    /// Calls of an AVR push the return address, and returns take it off.
+    /// Where calls push the return address, returns take it off.
     fn moved_stack(
         &mut self,
         program: &Program<'_>,
         mut state: State,
         bytes: i32,
     ) -> Option<State> {
-        if program.machine() == Machine::Avr {
-            let stack = self.numbers.of(&Location::Register(AVR_STACK))?;
+        let conventions = program.conventions();
+        if conventions.pushes_return_address {
+            let stack = self.numbers.of(&Location::Register(conventions.stack_pointer))?;
             state.set(stack, state.get(stack).plus(bytes));
         }
         Some(state)
@@ -295,13 +295,11 @@ impl Turn {
 
     /// What callers may rely on behind a call: what registers hold that a function may change and
     /// that are no results is for nobody (AAPCS 6.1.1; avr-gcc's ABI).
-    fn returned(&mut self, machine: Machine, mut state: State) -> Option<State> {
-        // Of an AVR's results few have 64 bits.
-        let is_result = |register| match machine {
-            Machine::Avr => (22..26).contains(&register),
-            _ => is_result(machine, register),
+    fn returned(&mut self, conventions: &Conventions, mut state: State) -> Option<State> {
+        // Few results have 64 bits.
+        let is_lost = |register: &u8| {
+            conventions.is_clobbered(*register) && !conventions.short_results.contains(register)
         };
-        let is_lost = |register: &u8| is_lost(machine, *register) && !is_result(*register);
         let lost: Vec<u8> = self.written.iter().copied().filter(is_lost).collect();
         for register in lost {
             let id = self.numbers.of(&Location::Register(register))?;

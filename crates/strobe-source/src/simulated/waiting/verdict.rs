@@ -7,22 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strobe_symbols::Machine;
-
+use super::entry;
 use super::flow::Loop;
 use super::live::is_used_behind;
 use super::program::{Function, Program};
 use super::step::{Effect, Location, Next};
 use super::turn::{Turn, interpret};
 use super::value::{Exact, FLAGS, Id, Places, SOMEWHERE, Value, WAY};
-use super::{arm, avr, entry};
-
-/// Where devices of a Cortex-M begin (ARMv7-M manual, B3.1): what is below is memory.
-const FIRST_DEVICE: u32 = 0x4000_0000;
-
-/// Where memory of an AVR begins, behind registers and devices; on larger chips it is 0x200, and
-/// some devices are taken for memory.
-const AVR_RAM: u32 = 0x100;
 
 /// Instructions of a loop that is looked at: longer ones do more than wait.
 const MAX_BODY: usize = 64;
@@ -95,10 +86,7 @@ fn changed(turn: &Turn) -> Places {
 }
 
 fn is_frame(program: &Program<'_>, base: &Location) -> bool {
-    let frames: &[u8] = match program.machine() {
-        Machine::Avr => &avr::FRAMES,
-        _ => &arm::FRAMES,
-    };
+    let frames = program.conventions().frame_registers;
     matches!(base, Location::Register(number) if frames.contains(number))
 }
 
@@ -249,10 +237,7 @@ impl<'a> Judge<'a> {
 
     fn is_own(&self, place: Id) -> bool {
         match self.place(place) {
-            Location::Memory(None, at) => match self.program.machine() {
-                Machine::Avr => *at as u32 >= AVR_RAM,
-                _ => (*at as u32) < FIRST_DEVICE,
-            },
+            Location::Memory(None, at) => self.program.conventions().memory.contains(&(*at as u32)),
             Location::Memory(Some(base), _) => is_frame(self.program, base),
             _ => false,
         }
