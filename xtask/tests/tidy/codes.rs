@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{read, root, rust_files};
 
 /// What takes a code first.
-const TAKE_A_CODE: [&str; 4] = ["warn_of(", "warnings.add(", "add_once(", "Warning::new("];
+const TAKE_A_CODE: [&str; 4] = ["warn_of(", "warnings.add(", "add_once(", "Finding::warning("];
 
 /// The codes in a source.
 fn codes(source: &str) -> BTreeSet<&str> {
@@ -16,7 +16,7 @@ fn codes(source: &str) -> BTreeSet<&str> {
 
 #[test]
 fn codes_are_found_in_calls() {
-    let source = "warn_of(\n \"a-b\", text) Warning::new(\"c\", x) Warning::new(code, x)";
+    let source = "warn_of(\n \"a-b\", text) Finding::warning(\"c\", x) Finding::warning(code, x)";
     assert_eq!(codes(source), BTreeSet::from(["a-b", "c"]));
 }
 

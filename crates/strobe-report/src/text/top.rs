@@ -172,7 +172,7 @@ fn table_of_messages(section: &Section) -> Option<&Columns> {
         .id
         .starts_with("port-")
         .then_some(table)
-        .filter(|table| table.column("message").is_some())
+        .filter(|table| table.column(ids::column::MESSAGE).is_some())
 }
 
 /// A message in one line.
@@ -182,21 +182,22 @@ fn line(table: &Columns, at: usize) -> String {
         _ => None,
     };
     let mut out = String::new();
-    if text("doubt").is_some() {
+    if text(ids::column::DOUBT).is_some() {
         out.push_str("[lost?] ");
     }
-    if let Some(time) = text("time") {
+    if let Some(time) = text(ids::column::TIME) {
         out.push_str(&format!("{time} "));
     }
-    if let Some(level) = text("level") {
+    if let Some(level) = text(ids::column::LEVEL) {
         out.push_str(&format!("{:<5} ", level.to_uppercase()));
     }
-    out.push_str(text("message").unwrap_or_default());
-    if let Some(file) = text("file") {
-        let line = table.column("line").and_then(|column| match column.cells.get(at)? {
-            Cell::Exact(line) => Some(line.as_u64()),
-            _ => None,
-        });
+    out.push_str(text(ids::column::MESSAGE).unwrap_or_default());
+    if let Some(file) = text(ids::column::FILE) {
+        let line =
+            table.column(ids::column::LINE).and_then(|column| match column.cells.get(at)? {
+                Cell::Exact(line) => Some(line.as_u64()),
+                _ => None,
+            });
         out.push_str(&format!("  ({file}:{})", line.unwrap_or(0)));
     }
     out

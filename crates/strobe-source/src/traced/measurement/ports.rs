@@ -75,7 +75,7 @@ pub(super) fn text(
 
 fn messages(id: &str, title: &str, decoded: &Decoded, out: &mut Measurement) {
     let mut levels = Table::new(vec![
-        Column::text("level", "level"),
+        Column::text(ids::column::LEVEL, "level"),
         Column::figure("messages", "messages", Unit::COUNT).of(decoded.messages),
     ]);
     for (level, n) in &decoded.levels {
@@ -85,12 +85,12 @@ fn messages(id: &str, title: &str, decoded: &Decoded, out: &mut Measurement) {
     let levels = Content::Table(levels);
     out.push(&format!("{id}-levels"), format!("{title}: messages by level"), levels);
     let mut table = Table::new(vec![
-        Column::text("time", "time"),
-        Column::text("level", "level"),
-        Column::text("message", "message"),
-        Column::text("file", "file").worth(2),
-        Column::figure("line", "line", Unit::COUNT).worth(1),
-        Column::text("doubt", "doubt").worth(3),
+        Column::text(ids::column::TIME, "time"),
+        Column::text(ids::column::LEVEL, "level"),
+        Column::text(ids::column::MESSAGE, "message"),
+        Column::text(ids::column::FILE, "file").worth(2),
+        Column::figure(ids::column::LINE, "line", Unit::COUNT).worth(1),
+        Column::text(ids::column::DOUBT, "doubt").worth(3),
     ]);
     for message in &decoded.last {
         let (file, line) = message.place.clone().unzip();
