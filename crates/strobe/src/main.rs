@@ -149,7 +149,7 @@ fn named(command: &Command) -> files::Named {
     named
 }
 
-/// Carries a command out. Before anything is opened, no output is an input.
+/// Runs a command. Before anything is opened, no output is an input.
 fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
     named(command).register()?;
     let code = command.run()?;

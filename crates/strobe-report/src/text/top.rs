@@ -170,7 +170,7 @@ fn table_of_messages(section: &Section) -> Option<&Columns> {
     let Content::Table(table) = &section.content else { return None };
     section
         .id
-        .starts_with("port-")
+        .starts_with(ids::prefix::PORT)
         .then_some(table)
         .filter(|table| table.column(ids::column::MESSAGE).is_some())
 }
