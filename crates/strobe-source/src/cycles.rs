@@ -9,11 +9,11 @@ mod seen;
 #[cfg(test)]
 mod tests;
 
+use strobe_devices::board::{Board, BoardError};
 use strobe_model::{
     BlockCycles, Cause, CausedCycles, CycleRange, CyclesReport, FunctionCycles, InstructionCycles,
     LoopCycles, Record, RunCycles, SourceLine,
 };
-use strobe_sim::board::{Board, BoardError};
 use strobe_symbols::{Firmware, Function, Instruction};
 
 use flow::{Flow, Step};

@@ -29,8 +29,8 @@ mod waiting;
 
 use std::sync::atomic::AtomicBool;
 
+use strobe_devices::board::{Board, BoardError};
 use strobe_model::{EndReason, Record};
-use strobe_sim::board::{Board, BoardError};
 use strobe_sim::bus::Bus;
 use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use strobe_devices::board::BoardError;
 use strobe_isa::thumb::Insn;
 use strobe_isa::thumb::decode;
 use strobe_model::{Bounds, Cause, CausedCycles, CycleRange};
-use strobe_sim::board::BoardError;
 use strobe_sim::cortexm::block::next_it;
 use strobe_sim::cortexm::neighbours::Placed;
 use strobe_sim::cortexm::timing::{Cost, Timing};

@@ -1,11 +1,11 @@
 //! What an instruction of an AVR costs: the instruction set manual's table (DS40002198), which is
 //! exact.
 
+use strobe_devices::board::BoardError;
 use strobe_isa::avr::Insn;
 use strobe_isa::avr::decode;
 use strobe_model::{Cause, CausedCycles, CycleRange};
 use strobe_sim::avr::{Architecture, CoreKind, timing};
-use strobe_sim::board::BoardError;
 use strobe_symbols::Instruction;
 
 use super::flow::Step;

@@ -16,9 +16,9 @@ mod profile;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use strobe_devices::board::Board;
 use strobe_model::measurement::{Finding, Measurement, Severity};
 use strobe_model::{Bounds, EndReason, Record};
-use strobe_sim::board::Board;
 use strobe_sim::pace::Model;
 use strobe_symbols::{Benchmark, Firmware};
 

@@ -8,8 +8,8 @@ mod serve;
 
 use std::sync::atomic::AtomicBool;
 
+use strobe_devices::machine::{Machine, Report, Stop};
 use strobe_model::EndReason;
-use strobe_sim::machine::{Machine, Report, Stop};
 use strobe_sim::observe::Moment;
 use strobe_sim::observe::calls::CallTree;
 use strobe_sim::observe::counts::Counts;

@@ -10,10 +10,10 @@ mod elsewhere;
 use std::sync::atomic::AtomicBool;
 use strobe_model::measurement::ids;
 
+use strobe_devices::board::Board;
 use strobe_model::measurement::{Content, Finding, Kind, Measurement, Profile, Section, Severity};
 use strobe_model::number::{counted, grouped};
 use strobe_model::{Cause, EndReason, Record, Trust};
-use strobe_sim::board::Board;
 use strobe_sim::pace::Model;
 use strobe_symbols::Firmware;
 

@@ -7,6 +7,7 @@ mod trust;
 mod warnings;
 
 use crate::measuring::facts;
+use strobe_devices::board::Board;
 use strobe_model::measurement::{
     Balance, ClockSpan, Fact, Instrument, Parts, Quantity, Subject, Unit,
 };
@@ -14,7 +15,6 @@ use strobe_model::{
     AddressShare, Cause, CauseCycles, Coverage, EndReason, Moment, Place, Record, Share, Totals,
     TreeNode, Window,
 };
-use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::memory::MemoryKind;
 use strobe_sim::observe::calls::{Node, NodeKind};

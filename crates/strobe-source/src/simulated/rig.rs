@@ -6,8 +6,8 @@
 
 use std::sync::atomic::AtomicBool;
 
+use strobe_devices::board::{Board, BoardError, PartEntry};
 use strobe_model::EndReason;
-use strobe_sim::board::{Board, BoardError, PartEntry};
 use strobe_sim::device::DeviceId;
 use strobe_sim::device::part::Edge;
 use strobe_symbols::Firmware;

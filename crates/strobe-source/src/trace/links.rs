@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::time::Duration;
 
 use strobe_decode::container::{Flashed, PayloadKind, Source};
-use strobe_model::{KitWay, TraceSettings};
 #[cfg(feature = "simulator")]
-use strobe_sim::board::Board;
+use strobe_devices::board::Board;
+use strobe_model::{KitWay, TraceSettings};
 use strobe_symbols::Firmware;
 
 use super::flash::{Image, Observer};

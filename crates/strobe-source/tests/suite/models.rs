@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicBool;
 use strobe_analyse::attribution::{By, rows};
 use strobe_decode::capture::{Capture, Drift, Recording};
 use strobe_decode::pins;
+use strobe_devices::board::Board;
 use strobe_model::PinsReport;
 use strobe_model::measurement::{
     Cell, Content, Distribution, Measurement, Number, ON_A_CHIP, Quantity, Spread, Table,
 };
-use strobe_sim::board::Board;
 use strobe_sim::semihost::Console;
 use strobe_source::simulated::{self, Beginning, Host, Moment, Recorder, Settings, extremes};
 

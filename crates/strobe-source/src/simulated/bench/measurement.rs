@@ -1,12 +1,12 @@
 //! Benchmarks of a firmware as a measurement: a row for each function and input.
 
+use strobe_devices::board::Board;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Ended, Fact, Finding, Instrument, Measurement, Quantity, Severity,
     Subject, Table, Unit, Window,
 };
 use strobe_model::{Bounds, Record};
-use strobe_sim::board::Board;
 use strobe_symbols::Firmware;
 
 use super::{Call, Row, growth};

@@ -1,8 +1,8 @@
 //! What cycles of a core whose timing is inferred may be on a chip.
 
+use strobe_devices::board::Board;
 use strobe_model::measurement::{CORE_TIMING, Fact, Number, Quantity, Trust, Unit};
 use strobe_model::{Bounds, Record, RunCycles, Until};
-use strobe_sim::board::Board;
 use strobe_sim::cortexm::Residual;
 use strobe_sim::cortexm::timing::CoreKind;
 

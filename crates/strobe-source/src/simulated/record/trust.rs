@@ -1,7 +1,7 @@
 //! How far the cycles of a run can be trusted: which causes were modelled, and why.
 
+use strobe_devices::board::Board;
 use strobe_model::{Cause, CauseCycles, ModelledCause, Trust};
-use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 
 use crate::simulated::drive::Run;

@@ -1,7 +1,7 @@
 //! What the user of a run is warned of, and which registers nobody has modelled.
 
+use strobe_devices::board::Board;
 use strobe_model::{UnmodelledRegister, Warning};
-use strobe_sim::board::Board;
 use strobe_sim::bus::{Bus, Unclocked};
 use strobe_sim::cortexm::FaultReport;
 use strobe_sim::unmodelled::Touched;

@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 use strobe_analyse::attribution::By;
+use strobe_devices::board::Board;
 use strobe_model::{EndReason, Record};
 use strobe_report::file;
 use strobe_report::text::{Selection, Tree};
 use strobe_report::{Options, text};
-use strobe_sim::board::Board;
 use strobe_source::simulated::{self, Limit, Quiet, Settings};
 use strobe_symbols::Firmware;
 use strobe_synth::ElfBuilder;
