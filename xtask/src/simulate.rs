@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
+use strobe_devices::board::Board;
+use strobe_devices::machine::{Machine, Stop};
 use strobe_oracle::Program;
-use strobe_sim::board::Board;
-use strobe_sim::machine::{Machine, Stop};
 
 /// Run a program on a simulated core without any profile and print the instructions
 #[derive(clap::Args)]

@@ -15,8 +15,8 @@ use crate::cycles::report::{
     LoopCycles, RunCycles, SourceLine,
 };
 use crate::simulated::run_record::RunRecord;
+use strobe_devices::board::{Board, BoardError};
 use strobe_model::Cause;
-use strobe_sim::board::{Board, BoardError};
 use strobe_symbols::{Firmware, Function, Instruction};
 
 use flow::{Flow, Step};

@@ -31,7 +31,7 @@ mod waiting;
 use std::sync::atomic::AtomicBool;
 
 use crate::simulated::run_record::{EndReason, RunRecord};
-use strobe_sim::board::{Board, BoardError};
+use strobe_devices::board::{Board, BoardError};
 use strobe_sim::bus::Bus;
 use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use strobe_sim::board::Board;
-use strobe_sim::svd::Svd;
+use strobe_devices::board::Board;
+use strobe_devices::svd::Svd;
 use strobe_source::simulated::fit;
 use strobe_symbols::Firmware;
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use strobe_sim::board::{Board, from_svd};
+use strobe_devices::board::{Board, from_svd};
 
 use crate::files::Named;
 use crate::{board, exit};

@@ -4,10 +4,10 @@
 mod guess;
 mod parse;
 
+use strobe_devices::board::{Board, Chip};
+use strobe_devices::svd::Svd;
 use strobe_model::number::hertz;
-use strobe_sim::board::{Board, Chip};
 use strobe_sim::cortexm::timing::CoreKind;
-use strobe_sim::svd::Svd;
 use strobe_symbols::{Firmware, Machine};
 
 use crate::exit;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use strobe_decode::container::PayloadKind;
 use strobe_decode::trace_settings::TraceSettings;
-use strobe_sim::board::Board;
+use strobe_devices::board::Board;
 use strobe_source::simulated;
 use strobe_source::trace::flash::{self, Image, Observer};
 use strobe_source::trace::link::Error;

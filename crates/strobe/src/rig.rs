@@ -6,7 +6,7 @@ mod simulate;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use strobe_sim::board::{Board, PartEntry};
+use strobe_devices::board::{Board, PartEntry};
 use strobe_source::simulated::rig::{Pin, Wire};
 use strobe_source::simulated::{Joined, Limit};
 use strobe_symbols::Firmware;

@@ -36,6 +36,3 @@ pub const DATA: u32 = 0x80_0000;
 /// Exceptions are numbered as on Arm cores, so that observers need not know which core they see:
 /// vector `n` is exception `16 + n`.
 pub const FIRST_EXCEPTION: u16 = 16;
-
-#[cfg(test)]
-mod tests;

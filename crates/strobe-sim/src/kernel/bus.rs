@@ -12,16 +12,16 @@ mod access;
 mod code;
 mod devices;
 mod host;
-pub(crate) mod io;
+pub mod io;
 mod names;
 mod places;
 mod readers;
 mod waits;
 
 pub(crate) use self::access::{Polls, unalias};
+pub use self::host::Outputs;
 pub use self::names::Unclocked;
-pub use self::waits::Slave;
-pub(crate) use self::waits::{FirstWait, FlashSetting};
+pub use self::waits::{FirstWait, FlashInterface, FlashSetting, Slave};
 
 use crate::kernel::clock::{Clocks, Gate};
 use crate::kernel::core::Requests;
@@ -35,26 +35,33 @@ use crate::kernel::unmodelled::Unmodelled;
 use crate::kernel::warnings::Warnings;
 
 /// One device in its place on the bus.
-pub(crate) struct Slot {
-    pub(crate) name: String,
-    pub(crate) base: u32,
-    pub(crate) size: u32,
-    pub(crate) slave: Slave,
-    pub(crate) gate: Option<Gate>,
+pub struct Slot {
+    /// The device's name on the board, as `USART1`.
+    pub name: String,
+    /// First address of its registers.
+    pub base: u32,
+    /// Bytes of address space that they take.
+    pub size: u32,
+    /// The bus that it is on.
+    pub slave: Slave,
+    /// The enable bit of its clock, if it has one.
+    pub gate: Option<Gate>,
     /// The gate's enable bit as the manual names it, for the warning.
-    pub(crate) gate_name: String,
-    pub(crate) reset: Option<Gate>,
+    pub gate_name: String,
+    /// Its reset bit, if it has one.
+    pub reset: Option<Gate>,
     /// Interrupt numbers and their levels, in the board file's order.
-    pub(crate) irqs: Vec<(u16, bool)>,
+    pub irqs: Vec<(u16, bool)>,
     /// It is no device of the chip but something beside it.
-    pub(crate) is_part: bool,
+    pub is_part: bool,
     /// It is an Ethernet controller; set when it is put on the bus.
-    pub(crate) is_network: bool,
+    pub is_network: bool,
     /// The model; absent while it is being called.
-    pub(crate) device: Option<Box<dyn Device>>,
-    /// Accesses while the clock gate was closed, and the program counter of the first.
-    pub(crate) unclocked: u64,
-    pub(crate) unclocked_pc: u32,
+    pub device: Option<Box<dyn Device>>,
+    /// Accesses while the clock gate was closed.
+    pub unclocked: u64,
+    /// The program counter of the first of them.
+    pub unclocked_pc: u32,
 }
 
 impl Slot {
@@ -70,21 +77,22 @@ impl Slot {
 }
 
 /// Interrupt request lines that a core may have (ARMv7-M; an ARMv6-M has at most 32).
-pub(crate) const IRQS: usize = 240;
+pub const IRQS: usize = 240;
 /// Words for that many levels.
-pub(crate) const IRQ_WORDS: usize = IRQS.div_ceil(32);
+pub const IRQ_WORDS: usize = IRQS.div_ceil(32);
 
 /// The interrupt request lines.
-pub(crate) struct Interrupts {
-    pub(crate) levels: [u32; IRQ_WORDS],
+pub struct Interrupts {
+    /// The levels, one bit for each line.
+    pub levels: [u32; IRQ_WORDS],
     /// Requests that came while the same one was still asked for.
-    pub(crate) lost: [u64; IRQS],
+    pub lost: [u64; IRQS],
     /// Cycle of each line's last rising edge.
-    pub(crate) since: [u64; IRQS],
+    pub since: [u64; IRQS],
     /// The drift of that edge.
-    pub(crate) drifts: [Drift; IRQS],
+    pub drifts: [Drift; IRQS],
     /// What the data sheet calls them, from 1 on, where the board file gives it.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
 }
 
 impl Default for Interrupts {
@@ -108,12 +116,13 @@ pub struct Bus {
     /// Further memories.
     pub more: Vec<Memory>,
     /// (alias base, size, target base): a window that shows another region, as boot memory at 0.
-    pub(crate) aliases: Vec<(u32, u32, u32)>,
-    pub(crate) slots: Vec<Slot>,
+    pub aliases: Vec<(u32, u32, u32)>,
+    /// The devices, in the order of adding.
+    pub slots: Vec<Slot>,
     /// Where their registers are.
     places: places::Places,
     /// Registers of one byte, where the core has them.
-    pub(crate) io: io::IoMap,
+    pub io: io::IoMap,
     /// All wires.
     pub signals: Signals,
     /// The clock tree.
@@ -128,12 +137,14 @@ pub struct Bus {
     changes: Vec<u64>,
     /// How far what happens is from the low and the high model.
     pub(crate) pace: Pace,
-    pub(crate) next_due: u64,
+    /// The cycle of the next event of a device.
+    pub next_due: u64,
     /// The least of all devices' changes.
     next_change: u64,
     /// Events of devices so far, but for those that nobody could notice.
-    pub(crate) events: u64,
-    pub(crate) interrupts: Interrupts,
+    pub events: u64,
+    /// The interrupt request lines.
+    pub interrupts: Interrupts,
     /// The modelled register that was read last, and how often it was since it changed.
     pub(crate) awaited: (u32, Poll),
     /// The model of the device that was read last has the register.
@@ -141,31 +152,33 @@ pub struct Bus {
     /// Others that were read for long without a change, until the firmware went on.
     given_up: BTreeMap<u32, Poll>,
     /// What devices ask of the core.
-    pub(crate) requests: Requests,
+    pub requests: Requests,
     pub(crate) attention: bool,
-    pub(crate) clocks_dirty: bool,
+    /// The clock tree has changed since devices were notified.
+    pub clocks_dirty: bool,
     /// Why the board was last reset.
     pub(crate) last_reset: ResetCause,
     /// Devices answer although their clock is off.
-    pub(crate) answer_unclocked: bool,
+    pub answer_unclocked: bool,
     resets: Vec<(u16, u8)>,
     /// What accesses to flash cost.
-    pub(crate) flash_interface: waits::FlashInterface,
+    pub flash_interface: waits::FlashInterface,
     /// (wait states, prefetch on) as the firmware has set them.
     pub flash_state: (u8, bool),
     /// Caches of the flash interface as the firmware has set them.
     pub flash_caches: FlashCaches,
     /// The core fetches code from RAM over the bus that its data takes (an ARMv7-M's system bus).
-    pub(crate) system_bus: bool,
+    pub system_bus: bool,
     /// Where decoded code lies in memory that can change.
     pub(crate) code: code::CodeWatch,
     /// What bus masters besides the core hold.
     pub(crate) masters: waits::Masters,
     /// Writes to memory by the core and other masters, if somebody wants to know of all of them.
     written: Option<Vec<(u32, Size)>>,
-    pub(crate) apb_wait: Bounds,
+    /// Cycles of the peripheral bus that an access through its bridge waits.
+    pub apb_wait: Bounds,
     /// RAM that answers the core late at first.
-    pub(crate) first_wait: FirstWait,
+    pub first_wait: FirstWait,
     /// Which code of the core has read which registers.
     pub(crate) readers: readers::Readers,
     /// What nobody modelled.
@@ -177,7 +190,7 @@ pub struct Bus {
     /// What the user should know.
     pub warnings: Warnings,
     /// What has reached the outside, for whoever watches.
-    pub(crate) outputs: host::Outputs,
+    pub outputs: host::Outputs,
     /// Something outside (a terminal) may still send: sleep has an end even with nothing due.
     pub expects_input: bool,
     /// A change of the core's clock ends a run as its limit does: a limit that was worked out from
@@ -250,7 +263,7 @@ impl Bus {
     }
 
     /// Adds a device; its number is its place in the order of adding.
-    pub(crate) fn add(&mut self, mut slot: Slot) {
+    pub fn add(&mut self, mut slot: Slot) {
         let counts = slot.device.as_ref().is_some_and(|device| device.counts());
         self.pace.add(counts);
         let device = slot.device.as_mut();

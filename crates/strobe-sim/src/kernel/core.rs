@@ -185,7 +185,7 @@ pub enum Stop<R> {
 
 impl<R> Stop<R> {
     /// The same with another kind of report.
-    pub(crate) fn map<S>(self, f: impl FnOnce(R) -> S) -> Stop<S> {
+    pub fn map<S>(self, f: impl FnOnce(R) -> S) -> Stop<S> {
         match self {
             Stop::Limit => Stop::Limit,
             Stop::Address(at) => Stop::Address(at),
@@ -202,19 +202,19 @@ impl<R> Stop<R> {
 
 /// What devices ask of the core, until it takes it.
 #[derive(Debug, Default)]
-pub(crate) struct Requests {
+pub struct Requests {
     /// A system reset.
-    pub(crate) reset: Option<ResetCause>,
+    pub reset: Option<ResetCause>,
     /// An event, which wakes a core that waits for one.
-    pub(crate) event: bool,
+    pub event: bool,
     /// The non-maskable interrupt.
-    pub(crate) nmi: bool,
+    pub nmi: bool,
     /// To stand still for so many cycles.
-    pub(crate) halted: u64,
+    pub halted: u64,
     /// The instruction for sleep puts the core to sleep, on cores where a device decides that.
-    pub(crate) sleep_enabled: bool,
+    pub sleep_enabled: bool,
     /// Cycles that the clock needs to start when the core wakes up.
-    pub(crate) start_up: u64,
+    pub start_up: u64,
 }
 
 /// Exception numbers with a meaning of their own (B1.5.2).

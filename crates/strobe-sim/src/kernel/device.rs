@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::kernel::signal::{SignalId, Signals};
 
-pub(crate) use self::capability::part_of;
+pub use self::capability::part_of;
 pub use self::capability::{
     AnalogInput, ByteRegisters, CableEnd, CoreEvents, DrivenPins, Fuses, MediaSlot, NetworkEnd,
     PinWatch, Sender, SerialEnd, Shift, ShiftedTimer,

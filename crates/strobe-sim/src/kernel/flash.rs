@@ -4,7 +4,7 @@
 //! cost cycles has a low, a likely and a high figure (board data, with its origin). The simulated
 //! time line uses the likely one; half cycles are carried from one event to the next.
 
-pub(crate) mod accelerator;
+pub mod accelerator;
 
 use serde::Deserialize;
 use strobe_model::Bounds;

@@ -76,8 +76,7 @@ impl Signals {
     }
 
     /// The levels of all wires.
-    #[cfg(test)]
-    pub(crate) fn levels(&self) -> impl Iterator<Item = bool> + '_ {
+    pub fn levels(&self) -> impl Iterator<Item = bool> + '_ {
         self.wires.iter().map(|wire| wire.level)
     }
 

@@ -50,20 +50,20 @@ pub struct Peripheral {
 /// What a description of the chip knows of registers that nobody modelled, and of the peripherals
 /// that they belong to.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Description {
+pub struct Description {
     /// Peripherals, by address.
-    pub(crate) peripherals: Vec<Peripheral>,
+    pub peripherals: Vec<Peripheral>,
     /// Peripherals by interrupt number.
-    pub(crate) interrupts: BTreeMap<u16, String>,
+    pub interrupts: BTreeMap<u16, String>,
     /// What is known of each word of register space.
-    pub(crate) known: BTreeMap<u32, Known>,
+    pub known: BTreeMap<u32, Known>,
     /// Ready flags, by the names of their bits.
-    pub(crate) rules: Vec<ReadyRule>,
+    pub rules: Vec<ReadyRule>,
 }
 
 impl Description {
     /// The peripheral at an address.
-    pub(crate) fn peripheral_at(&self, address: u32) -> Option<&Peripheral> {
+    pub fn peripheral_at(&self, address: u32) -> Option<&Peripheral> {
         let behind = self.peripherals.partition_point(|p| p.base <= address);
         let found = self.peripherals[..behind].iter().rev();
         // A larger block may begin before a smaller one inside it; nobody nests deeper than that.
@@ -202,7 +202,7 @@ impl Unmodelled {
 
     /// Adds what a description of the chip knows: names, reset values, access, and ready flags.
     /// The board's own rules for a register come first.
-    pub(crate) fn describe(&mut self, chip: &Arc<Description>) {
+    pub fn describe(&mut self, chip: &Arc<Description>) {
         self.description = Some(Arc::clone(chip));
         let named: BTreeSet<(u32, u8)> = self.rules.iter().map(|r| (r.address, r.bit)).collect();
         let new = chip.rules.iter().filter(|r| !named.contains(&(r.address, r.bit)));

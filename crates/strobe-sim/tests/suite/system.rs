@@ -7,7 +7,6 @@
 mod debug;
 mod exceptions;
 mod faults;
-mod host;
 mod program;
 mod protection;
 mod stops;

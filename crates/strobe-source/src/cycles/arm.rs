@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cycles::report::{CausedCycles, CycleRange};
+use strobe_devices::board::BoardError;
 use strobe_isa::thumb::{Insn, decode};
 use strobe_model::{Bounds, Cause};
-use strobe_sim::board::BoardError;
 use strobe_sim::cortexm::block::next_it;
 use strobe_sim::cortexm::neighbours::Placed;
 use strobe_sim::cortexm::timing::{Cost, Timing};

@@ -2,10 +2,10 @@
 //! exact.
 
 use crate::cycles::report::{CausedCycles, CycleRange};
+use strobe_devices::board::BoardError;
 use strobe_isa::avr::{Insn, decode};
 use strobe_model::Cause;
 use strobe_sim::avr::{Architecture, CoreKind, timing};
-use strobe_sim::board::BoardError;
 use strobe_symbols::Instruction;
 
 use super::flow::Step;

@@ -4,9 +4,9 @@
 //! segments and vectors fit their memories, whether their core runs its code, and which addresses
 //! their devices answer. A name is never more than advice.
 
+use strobe_devices::board::Board;
 use strobe_model::measurement::Finding;
 use strobe_model::number::grouped;
-use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::unmodelled::Poll;
 use strobe_symbols::{Firmware, Machine};
@@ -192,7 +192,7 @@ fn other_remedies(bus: &Bus, chip: Option<&str>) -> String {
     };
     format!(
         "{what}`ready` in a board file of your own defines what a flag follows \
-         (crates/strobe-sim/boards/README.md)"
+         (crates/strobe-devices/boards/README.md)"
     )
 }
 
@@ -205,7 +205,7 @@ fn other_remedies_of_avr(board: &Board) -> String {
     };
     format!(
         "no built-in board has more of the devices that this firmware uses: `ready` in a board \
-         file of your own{base} defines what a flag follows (crates/strobe-sim/boards/README.md)"
+         file of your own{base} defines what a flag follows (crates/strobe-devices/boards/README.md)"
     )
 }
 

@@ -17,9 +17,9 @@ mod profile;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::simulated::run_record::{EndReason, RunRecord};
+use strobe_devices::board::Board;
 use strobe_model::Bounds;
 use strobe_model::measurement::{Finding, Measurement, Severity};
-use strobe_sim::board::Board;
 use strobe_sim::pace::Model;
 use strobe_symbols::{Benchmark, Firmware};
 

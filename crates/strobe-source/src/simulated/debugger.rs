@@ -1,7 +1,7 @@
 //! Somebody who looks at a simulated board's memory while it runs, as a debug probe does.
 
+use strobe_devices::machine::Machine;
 use strobe_sim::device::Size;
-use strobe_sim::machine::Machine;
 
 use super::drive::Watch;
 use crate::trace::link::Error;

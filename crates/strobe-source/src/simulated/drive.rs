@@ -9,7 +9,7 @@ mod serve;
 use std::sync::atomic::AtomicBool;
 
 use crate::simulated::run_record::EndReason;
-use strobe_sim::machine::{Machine, Report, Stop};
+use strobe_devices::machine::{Machine, Report, Stop};
 use strobe_sim::observe::Moment;
 use strobe_sim::observe::calls::CallTree;
 use strobe_sim::observe::counts::Counts;

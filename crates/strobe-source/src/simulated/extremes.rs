@@ -11,10 +11,10 @@ use std::sync::atomic::AtomicBool;
 use strobe_model::measurement::ids;
 
 use crate::simulated::run_record::{EndReason, RunRecord};
+use strobe_devices::board::Board;
 use strobe_model::Cause;
 use strobe_model::measurement::{Content, Finding, Kind, Measurement, Profile, Section, Severity};
 use strobe_model::number::{counted, grouped};
-use strobe_sim::board::Board;
 use strobe_sim::pace::Model;
 use strobe_symbols::Firmware;
 

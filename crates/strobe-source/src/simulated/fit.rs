@@ -12,8 +12,8 @@ mod refusal;
 
 use std::collections::BTreeMap;
 
+use strobe_devices::board::Board;
 use strobe_isa::thumb::Architecture;
-use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_symbols::{Firmware, Machine};
 

@@ -2,8 +2,8 @@
 //! choose the clock, and behind them lock bits and signature, which a run has no use for; Intel HEX
 //! has configuration words, as option bytes.
 
+use strobe_devices::board::Board;
 use strobe_model::number::hertz;
-use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_symbols::{Firmware, Segment};
 

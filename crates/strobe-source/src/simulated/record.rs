@@ -9,11 +9,11 @@ mod warnings;
 use crate::code_profile::{AddressShare, Place, Share, TreeNode};
 use crate::measuring::facts;
 use crate::simulated::run_record::{EndReason, RunRecord, RunWindow, SimTime, Totals};
+use strobe_devices::board::Board;
 use strobe_model::measurement::{
     Balance, ClockSpan, Fact, Instrument, Parts, Quantity, Subject, Unit,
 };
 use strobe_model::{Cause, CauseCycles};
-use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::memory::MemoryKind;
 use strobe_sim::observe::calls::{Node, NodeKind};

@@ -3,8 +3,8 @@
 //!
 //! Time is in picoseconds since reset, by the history of the core's clock.
 
-use strobe_sim::board::Board;
-use strobe_sim::machine::Machine;
+use strobe_devices::board::Board;
+use strobe_devices::machine::Machine;
 use strobe_sim::observe::pins::Seen;
 use strobe_sim::pace::Drift;
 use strobe_sim::signal::SignalId;

@@ -7,7 +7,7 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::simulated::run_record::EndReason;
-use strobe_sim::board::{Board, BoardError, PartEntry};
+use strobe_devices::board::{Board, BoardError, PartEntry};
 use strobe_sim::device::DeviceId;
 use strobe_sim::device::part::Edge;
 use strobe_symbols::Firmware;

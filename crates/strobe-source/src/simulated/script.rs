@@ -3,8 +3,8 @@
 //! The devices take them from here as a line brings them: one after the other at its speed, once
 //! the receiver is on.
 
+use strobe_devices::machine::Machine;
 use strobe_model::measurement::Finding;
-use strobe_sim::machine::Machine;
 use strobe_sim::observe::Observer;
 
 use super::settings::SerialInput;

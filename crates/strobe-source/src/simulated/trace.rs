@@ -5,7 +5,7 @@
 
 use std::str::FromStr;
 
-use strobe_sim::machine::Machine;
+use strobe_devices::machine::Machine;
 use strobe_sim::observe::TraceByte;
 
 use super::Error;

@@ -1,8 +1,8 @@
 //! From which vector table a firmware starts: the one where the board's core looks for it at reset,
 //! or, of an image that is linked behind a bootloader, its own.
 
+use strobe_devices::board::Board;
 use strobe_model::measurement::Finding;
-use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::device::Size;
 use strobe_symbols::{Firmware, VectorTable};

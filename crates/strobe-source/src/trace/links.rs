@@ -9,7 +9,7 @@ use crate::traced::Transport;
 use strobe_decode::container::{Flashed, PayloadKind, Source};
 use strobe_decode::trace_settings::TraceSettings;
 #[cfg(feature = "simulator")]
-use strobe_sim::board::Board;
+use strobe_devices::board::Board;
 use strobe_symbols::Firmware;
 
 use super::flash::{Image, Observer};

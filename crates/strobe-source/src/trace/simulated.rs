@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use strobe_decode::container::Note;
-use strobe_sim::board::Board;
+use strobe_devices::board::Board;
 use strobe_sim::semihost::Console;
 use strobe_symbols::Firmware;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
+use strobe_devices::board::Board;
 use strobe_model::measurement::{Cell, Content, Table, Trust};
-use strobe_sim::board::Board;
 use strobe_sim::semihost::Console;
 use strobe_source::simulated::{self, HeapSampling, HeapSettings, Heaps, Host, Limit, Settings};
 

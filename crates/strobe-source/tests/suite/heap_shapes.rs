@@ -3,8 +3,8 @@
 
 use std::sync::atomic::AtomicBool;
 
+use strobe_devices::board::Board;
 use strobe_model::measurement::{Content, Table, Trust};
-use strobe_sim::board::Board;
 use strobe_source::simulated::{self, HeapSampling, HeapSettings, Heaps, Limit, Quiet, Settings};
 use strobe_symbols::Firmware;
 use strobe_synth::{Assembler, ElfBuilder, Insn, Label, LoadStore, Reg, Value};

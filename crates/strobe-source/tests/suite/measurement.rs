@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use strobe_devices::board::Board;
 use strobe_model::Cause;
 use strobe_model::measurement::{
     CORE_TIMING, Content, Distributions, Measurement, ON_A_CHIP, Profile, Quantity, Spread, Trust,
     Unit,
 };
-use strobe_sim::board::Board;
 use strobe_source::simulated::run_record::RunRecord;
 use strobe_source::simulated::{self, Joined, Limit, Quiet, Settings, TimelineSettings};
 use strobe_symbols::Firmware;

@@ -8,10 +8,10 @@ use strobe_analyse::attribution::{By, rows};
 use strobe_decode::capture::{Capture, Drift, Recording};
 use strobe_decode::pins;
 use strobe_decode::pins::report::PinsReport;
+use strobe_devices::board::Board;
 use strobe_model::measurement::{
     Cell, Content, Distribution, Measurement, Number, ON_A_CHIP, Quantity, Spread, Table,
 };
-use strobe_sim::board::Board;
 use strobe_sim::semihost::Console;
 use strobe_source::simulated::{self, Beginning, Host, Moment, Recorder, Settings, extremes};
 

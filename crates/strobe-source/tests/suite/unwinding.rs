@@ -6,11 +6,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use strobe_sim::board::Board;
+use strobe_devices::board::Board;
+use strobe_devices::machine::Stop;
 use strobe_sim::cortexm::Machine;
 use strobe_sim::device::Size;
 use strobe_sim::kernel::core::Core as _;
-use strobe_sim::machine::Stop;
 use strobe_sim::observe::calls::CallTree;
 use strobe_symbols::{Backtrace, Firmware, Registers, StackFrameKind, UnwindEnd};
 

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use strobe_sim::board::Board;
+use strobe_devices::board::Board;
 use strobe_sim::pace::Model;
 use strobe_sim::semihost::Console;
 use strobe_source::simulated::trace::Pin;

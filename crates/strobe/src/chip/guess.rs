@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use strobe_sim::board::{Kind, Region};
+use strobe_devices::board::{Kind, Region};
 use strobe_symbols::{Firmware, Segment};
 
 /// Addresses that differ above this many bits belong to different memories.

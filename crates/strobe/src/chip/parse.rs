@@ -3,8 +3,8 @@
 
 use std::str::FromStr;
 
+use strobe_devices::board::{Kind, Region};
 use strobe_model::spelling;
-use strobe_sim::board::{Kind, Region};
 
 /// One memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::figures::*;
 use crate::common::{assert_each, root};
+use strobe_devices::board::Board;
 use strobe_model::measurement::Measurement;
-use strobe_sim::board::Board;
 use strobe_sim::device::ethernet::Backend;
 use strobe_sim::semihost::Console;
 use strobe_source::simulated::{self, Host, Limit, Quiet, Settings};

@@ -78,18 +78,80 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::rig::{RAM, Rig};
+    use crate::kernel::bus::{Slave, Slot};
+    use crate::kernel::device::{Context, Device};
+    use crate::kernel::memory::{Memory, MemoryKind};
 
     const ON: BitBand = BitBand(true);
     const OFF: BitBand = BitBand(false);
 
-    /// A DMA controller and a register that counts its accesses.
-    fn rig() -> Rig {
-        Rig::builtin("stm32f070cb")
+    const RAM: u32 = 0x2000_0000;
+    const DEVICE: u32 = 0x4002_3000;
+    /// A register that adds to what is written to it how often it was read.
+    const COUNTED: u32 = DEVICE;
+    /// Copies the word at the address that is written to it, as a DMA controller does; reads as 1
+    /// if the bus had an answer.
+    const COPY: u32 = DEVICE + 4;
+    /// Where the copy goes.
+    const COPIED: u32 = RAM + 0x100;
+
+    #[derive(Default)]
+    struct Registers {
+        value: u32,
+        reads: u32,
+        copied: u32,
     }
 
-    const CRC_DR: u32 = 0x4002_3000;
-    const AHBENR: u32 = 0x4002_1014;
+    impl Device for Registers {
+        fn read(&mut self, offset: u32, _: Size, _: &mut Context) -> Option<u32> {
+            if offset == COPY - DEVICE {
+                return Some(self.copied);
+            }
+            self.reads += 1;
+            Some(self.value)
+        }
+        fn write(&mut self, offset: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {
+            if offset == COPY - DEVICE {
+                let read = cx.master_read(value, Size::Word);
+                self.copied = u32::from(read.is_ok());
+                return cx.master_write(COPIED, Size::Word, read.ok()?).ok();
+            }
+            self.value = value + self.reads;
+            Some(())
+        }
+        fn reset(&mut self, _: &mut Context) {}
+    }
+
+    /// RAM and a device with these registers.
+    fn bus() -> Bus {
+        let flash = Memory::new("flash", MemoryKind::Flash, 0x0800_0000, 0x400);
+        let ram = Memory::new("ram", MemoryKind::Ram, RAM, 0x1000);
+        let mut bus = Bus::new(flash, ram, 8_000_000);
+        bus.add(Slot {
+            name: "REGISTERS".to_owned(),
+            base: DEVICE,
+            size: 0x400,
+            slave: Slave::Ahb,
+            gate: None,
+            gate_name: String::new(),
+            reset: None,
+            irqs: Vec::new(),
+            is_part: false,
+            is_network: false,
+            device: Some(Box::new(Registers::default())),
+            unclocked: 0,
+            unclocked_pc: 0,
+        });
+        bus
+    }
+
+    fn read(bus: &mut Bus, address: u32) -> u32 {
+        bus.read(address, Size::Word).expect("no bus fault")
+    }
+
+    fn write(bus: &mut Bus, address: u32, value: u32) {
+        bus.write(address, Size::Word, value).expect("no bus fault");
+    }
 
     fn alias(region: u32, byte: u32, bit: u32) -> u32 {
         region + 0x0200_0000 + byte * 32 + bit * 4
@@ -108,50 +170,36 @@ mod tests {
 
     #[test]
     fn without_bit_banding_the_aliases_are_ordinary_addresses() {
-        let mut rig = rig();
-        assert!(OFF.read(&mut rig.bus, 0x2200_0000, Size::Word).is_err(), "no memory there");
-        assert_eq!(
-            OFF.read(&mut rig.bus, 0x4200_0000, Size::Word),
-            Ok(0),
-            "an unmodelled register"
-        );
-        assert_eq!(rig.bus.unmodelled.touched().count(), 1);
+        let mut bus = bus();
+        assert!(OFF.read(&mut bus, 0x2200_0000, Size::Word).is_err(), "no memory there");
+        let register = OFF.read(&mut bus, 0x4200_0000, Size::Word);
+        assert_eq!(register, Ok(0), "an unmodelled register");
+        assert_eq!(bus.unmodelled.touched().count(), 1);
     }
 
-    /// Each write is one read and one write of the device: CRC_DR takes what it reads back with a
-    /// bit changed.
+    /// Each write is one read and one write of the device.
     #[test]
     fn a_device_sees_a_read_and_a_write() {
-        let mut rig = rig();
-        // RCC_AHBENR.CRCEN through its alias.
-        ON.write(&mut rig.bus, alias(0x4000_0000, AHBENR - 0x4000_0000, 6), Size::Word, 1).unwrap();
-        assert_eq!(rig.read32(AHBENR), 0x14 | 1 << 6);
-        let mut plain = self::rig();
-        plain.write32(AHBENR, 0x14 | 1 << 6);
-        let read = plain.read32(CRC_DR);
-        plain.write32(CRC_DR, read & !(1 << 4));
-        let expected = plain.read32(CRC_DR);
-        ON.write(&mut rig.bus, alias(0x4000_0000, CRC_DR - 0x4000_0000, 4), Size::Word, 0).unwrap();
-        assert_eq!(rig.read32(CRC_DR), expected);
+        let mut bus = bus();
+        ON.write(&mut bus, alias(0x4000_0000, COUNTED - 0x4000_0000, 6), Size::Word, 1).unwrap();
+        assert_eq!(read(&mut bus, COUNTED), (1 << 6) + 1, "one read before the write");
+        ON.write(&mut bus, alias(0x4000_0000, COUNTED - 0x4000_0000, 6), Size::Word, 0).unwrap();
+        assert_eq!(read(&mut bus, COUNTED), 1 + 3, "the two reads here and the write's own");
     }
 
-    /// A DMA transfer from an alias address meets no bit and no memory, as AHB masters other than
-    /// the core do.
+    /// A transfer from an alias address meets no bit and no memory, as AHB masters other than the
+    /// core do.
     #[test]
     fn dma_does_not_see_the_aliases() {
-        let mut rig = rig();
-        rig.write32(RAM, 1);
-        assert_eq!(ON.read(&mut rig.bus, alias(RAM, 0, 0), Size::Word), Ok(1));
-        rig.write32(AHBENR, 0x14 | 1);
-        let dma = 0x4002_0000;
-        rig.write32(dma + 0x0c, 1);
-        rig.write32(dma + 0x10, alias(RAM, 0, 0));
-        rig.write32(dma + 0x14, RAM + 0x100);
-        // Memory to memory, words, on.
-        rig.write32(dma + 0x08, 1 << 14 | 2 << 10 | 2 << 8 | 1);
-        rig.advance(100);
-        assert_eq!(rig.read32(dma) & 0xf, 0b1001, "a transfer error");
-        assert_eq!(rig.read32(RAM + 0x100), 0);
+        let mut bus = bus();
+        write(&mut bus, RAM, 1);
+        assert_eq!(ON.read(&mut bus, alias(RAM, 0, 0), Size::Word), Ok(1));
+        write(&mut bus, COPY, RAM);
+        assert_eq!((read(&mut bus, COPY), read(&mut bus, COPIED)), (1, 1));
+        write(&mut bus, COPIED, 0);
+        write(&mut bus, COPY, alias(RAM, 0, 0));
+        assert_eq!(read(&mut bus, COPY), 0, "a transfer error");
+        assert_eq!(read(&mut bus, COPIED), 0);
     }
 
     proptest! {
@@ -163,14 +211,14 @@ mod tests {
             value in any::<u32>(),
             size in prop_oneof![Just(Size::Byte), Just(Size::Half), Just(Size::Word)],
         ) {
-            let mut rig = rig();
+            let mut bus = bus();
             let at = RAM + 4 * offset;
-            rig.write32(at, word);
+            write(&mut bus, at, word);
             let alias = alias(RAM, 4 * offset, bit);
-            prop_assert_eq!(ON.read(&mut rig.bus, alias, size), Ok(word >> bit & 1));
-            ON.write(&mut rig.bus, alias, size, value).unwrap();
-            prop_assert_eq!(rig.read32(at), word & !(1 << bit) | (value & 1) << bit);
-            prop_assert_eq!(ON.read(&mut rig.bus, alias, size), Ok(value & 1));
+            prop_assert_eq!(ON.read(&mut bus, alias, size), Ok(word >> bit & 1));
+            ON.write(&mut bus, alias, size, value).unwrap();
+            prop_assert_eq!(read(&mut bus, at), word & !(1 << bit) | (value & 1) << bit);
+            prop_assert_eq!(ON.read(&mut bus, alias, size), Ok(value & 1));
         }
     }
 }

@@ -114,21 +114,44 @@ impl<O: Observer> Machine<O> {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use crate::boards::Board;
-    use crate::cores::arm::Machine;
+    use crate::cores::arm::timing::{CoreKind, Timing};
+    use crate::cores::arm::{CoreOptions, Machine};
+    use crate::kernel::bus::{Bus, FirstWait};
+    use crate::kernel::memory::{Memory, MemoryKind};
+
+    /// A Cortex-M4F whose RAM answers late at first from its second 4 KiB on.
+    fn late_ram() -> (Bus, CoreOptions) {
+        let flash = Memory::new("flash", MemoryKind::Flash, 0, 0x1000);
+        let mut ram = Memory::new("ram", MemoryKind::Ram, 0x2000_0000, 0x40_0000);
+        ram.banks = vec![0x2000_1000];
+        let mut bus = Bus::new(flash, ram, 25_000_000);
+        bus.first_wait = FirstWait { start: 0x2000_1000, length: 0x3f_f000, cycles: 1 };
+        bus.system_bus = true;
+        let options = CoreOptions {
+            timing: Timing::new(CoreKind::CortexM4f),
+            irq_lines: 32,
+            priority_bits: 8,
+            mpu_regions: 8,
+            cpuid: 0x410f_c241,
+            systick_reference_divider: 0,
+            systick_calibration: 0,
+            vtor_mask: 0xffff_ff80,
+            bit_band: true,
+            vectors: 0,
+            trace_gate: None,
+        };
+        (bus, options)
+    }
 
     /// Cycles of code that ends in a branch to itself, with the stack at `sp` and R4 there, run in
     /// steps of so many.
     fn cycles(sp: u32, code: &[u16], step: u64) -> u64 {
-        let board = "base = 'cortex-m4f'\nname = 'late'\ndescription = ''\n[[memory]]\n\
-            name = 'ram'\nbanks = [{ from = 0x2000_1000, first_wait = 1 }]";
-        let board = Board::parse(board).expect("a board");
-        let mut bus = board.build().expect("builds");
+        let (mut bus, options) = late_ram();
         bus.load(0, &[sp, 0x101].map(u32::to_le_bytes).concat()).expect("flash");
         let code = code.iter().chain(&[0xe7fe]).flat_map(|half| half.to_le_bytes());
         let code: Vec<u8> = code.collect();
         bus.load(0x100, &code).expect("flash");
-        let mut machine = Machine::new(bus, &board.arm_core().unwrap(), ());
+        let mut machine = Machine::new(bus, &options, ());
         machine.reset().expect("a vector table");
         machine.cpu.r[4] = sp - 0x20;
         let end = 0x100 + code.len() as u32 - 2;

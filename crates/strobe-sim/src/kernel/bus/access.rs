@@ -200,13 +200,13 @@ impl Bus {
     }
 
     /// Whether a register has a model; asked right after a [`Bus::read`] of it.
-    pub(crate) fn is_modelled(&self, address: u32) -> bool {
+    pub fn is_modelled(&self, address: u32) -> bool {
         self.answered && self.slot_at(self.unalias(address)).is_some()
     }
 
     /// What reading a register that has a model again shows; asked right after a [`Bus::read`] of
     /// it.
-    pub(crate) fn reading(&mut self, address: u32, size: Size) -> Reading {
+    pub fn reading(&mut self, address: u32, size: Size) -> Reading {
         let address = self.unalias(address);
         let Some(at) = self.slot_at(address) else { return Reading::Unknown };
         if !self.gate_open(DeviceId(at as u8)) {
@@ -378,43 +378,5 @@ impl Bus {
             self.code.generation += 1;
             self.attention = true;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::boards::Board;
-
-    const CLOCKS: u32 = 0x4002_1014;
-    const MODES: u32 = 0x4800_0000;
-    const INPUTS: u32 = 0x4800_0010;
-    const OUTPUTS: u32 = 0x4800_0014;
-
-    /// How many waits were given up when a register is read for long, another one is by a handler,
-    /// which may move a pin, and the first one is so many cycles later.
-    fn given_up(moves: bool, later: u64) -> usize {
-        let mut bus = Board::builtin("stm32f070cb").unwrap().build().unwrap();
-        bus.write(CLOCKS, Size::Word, 1 << 17).unwrap();
-        bus.write(MODES, Size::Word, 1 << 10).unwrap();
-        for _ in 0..20_000 {
-            bus.now += 10;
-            assert_eq!(bus.read(INPUTS, Size::Word).unwrap() & 1 << 5, 0);
-        }
-        bus.read(OUTPUTS, Size::Word).unwrap();
-        if moves {
-            bus.write(OUTPUTS, Size::Word, 1 << 5).unwrap();
-        }
-        bus.now += later;
-        let read = bus.read(INPUTS, Size::Word).unwrap();
-        assert_eq!(read & 1 << 5 != 0, moves);
-        bus.given_up(bus.now + 1_000_000).count()
-    }
-
-    #[test]
-    fn what_a_handler_brings_was_not_waited_for_in_vain() {
-        assert_eq!(given_up(true, 100), 0);
-        assert_eq!(given_up(false, 100), 1);
-        assert_eq!(given_up(true, 1_000_000), 1, "the firmware did something else");
     }
 }

@@ -36,6 +36,11 @@ fn around(a: &Range<u32>, b: &Range<u32>) -> Range<u32> {
 const LITERAL_REACH: u32 = 4096;
 
 impl Bus {
+    /// Counts changes of anything that decoded code depends on.
+    pub fn code_generation(&self) -> u32 {
+        self.code.generation
+    }
+
     /// Whether an aligned store to `address` must be looked at: it may change decoded code, or is
     /// watched.
     #[inline(always)]
@@ -80,7 +85,7 @@ impl Bus {
 
     /// Code was decoded from RAM. Returns whether stores must be looked at where they had not to
     /// be.
-    pub(crate) fn note_code_in_ram(&mut self, from: u32, to: u32) -> bool {
+    pub fn note_code_in_ram(&mut self, from: u32, to: u32) -> bool {
         let (from, to) = (from & !3, to.saturating_add(3) & !3);
         let range = around(&self.code.range, &(from..to));
         let grows = range != self.code.range;

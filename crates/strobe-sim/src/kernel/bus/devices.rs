@@ -31,7 +31,7 @@ impl Bus {
     }
 
     /// Notifies listeners of changed signals and clocks until all is quiet.
-    pub(crate) fn settle(&mut self) {
+    pub fn settle(&mut self) {
         // A board file can wire devices in a ring; real wires would oscillate, we stop and report
         // it.
         for _ in 0..1000 {
@@ -91,7 +91,7 @@ impl Bus {
 
     /// Reset for the requested cause (power-on if nobody asked): every device back to its reset
     /// state; memories keep their contents.
-    pub(crate) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.last_reset = self.requests.reset.take().unwrap_or(ResetCause::PowerOn);
         let power_on = self.last_reset == ResetCause::PowerOn;
         // What is beside the chip does not notice that the chip is reset.
@@ -102,7 +102,7 @@ impl Bus {
     }
 
     /// Runs every device event due at or before `now`.
-    pub(crate) fn run_events(&mut self, now: u64) {
+    pub fn run_events(&mut self, now: u64) {
         self.now = now;
         while self.next_due <= now {
             let due = self.next_due;
@@ -144,7 +144,7 @@ impl Bus {
 
     /// The cycle of the next event that the core could notice. Others before that may be handled
     /// when the core next looks: they happen at their own cycles all the same.
-    pub(crate) fn next_notable(&self) -> u64 {
+    pub fn next_notable(&self) -> u64 {
         if self.edges_matter() { self.next_due } else { self.next_change }
     }
 
@@ -230,7 +230,8 @@ impl Bus {
         }
     }
 
-    pub(crate) fn set_signal(&mut self, id: SignalId, level: bool) {
+    /// Sets a wire as the device that owns it does.
+    pub fn set_signal(&mut self, id: SignalId, level: bool) {
         let pin_changed = self.signals.set(id, level);
         if pin_changed && self.outputs.record_edges {
             let drift = self.pace.now;

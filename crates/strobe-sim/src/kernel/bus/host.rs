@@ -12,18 +12,23 @@ use crate::kernel::signal::{PinEdge, SignalId};
 
 /// What has reached the outside since somebody last looked.
 #[derive(Debug, Default)]
-pub(crate) struct Outputs {
-    pub(crate) frames: Vec<SerialFrame>,
-    pub(crate) edges: Vec<PinEdge>,
-    pub(crate) record_edges: bool,
+pub struct Outputs {
+    /// Frames on serial interfaces.
+    pub frames: Vec<SerialFrame>,
+    /// Edges of pins, if they are recorded.
+    pub edges: Vec<PinEdge>,
+    /// Edges of pins are recorded.
+    pub record_edges: bool,
     /// Devices that make more of pins' edges than levels, as things are.
-    pub(crate) heard_by: Vec<DeviceId>,
+    pub heard_by: Vec<DeviceId>,
     /// There are parts beside the chip, which see pins.
-    pub(crate) has_parts: bool,
-    pub(crate) pictures: Vec<Shown>,
-    /// Edges at which to stop, and those of them that have come.
-    pub(crate) stop_edges: Vec<(SignalId, bool)>,
-    pub(crate) edges_met: VecDeque<(SignalId, bool)>,
+    pub has_parts: bool,
+    /// What parts show.
+    pub pictures: Vec<Shown>,
+    /// Edges at which to stop.
+    pub stop_edges: Vec<(SignalId, bool)>,
+    /// Those of them that there have been.
+    pub edges_met: VecDeque<(SignalId, bool)>,
 }
 
 impl Bus {

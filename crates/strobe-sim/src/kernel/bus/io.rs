@@ -10,7 +10,7 @@ pub(crate) const IO_END: u16 = 0x200;
 
 /// By data address: which device has a register there, and which of its registers that is.
 #[derive(Debug, Default)]
-pub(crate) struct IoMap {
+pub struct IoMap {
     /// Address of the data space, in which the registers are.
     base: u32,
     first: Vec<Option<(u8, u8)>>,
@@ -22,13 +22,13 @@ pub(crate) struct IoMap {
 
 impl IoMap {
     /// An empty map of a data space.
-    pub(crate) fn new(base: u32) -> Self {
+    pub fn new(base: u32) -> Self {
         IoMap { base, ..IoMap::default() }
     }
 
     /// Puts a register into the map. Returns whether its place was free and one where registers can
     /// be.
-    pub(crate) fn add(&mut self, address: u16, slot: u8, register: u8) -> bool {
+    pub fn add(&mut self, address: u16, slot: u8, register: u8) -> bool {
         self.first.resize(usize::from(IO_END), None);
         match self.first.get_mut(usize::from(address)) {
             Some(place @ None) if address >= 0x20 => *place = Some((slot, register)),
@@ -38,12 +38,12 @@ impl IoMap {
     }
 
     /// Puts a register into the map whose other bits are another device's.
-    pub(crate) fn share(&mut self, address: u16, slot: u8, register: u8) {
+    pub fn share(&mut self, address: u16, slot: u8, register: u8) {
         self.shared.push((address, slot, register));
     }
 
     /// Gives a register its name, unless the device that came first has given one.
-    pub(crate) fn name(&mut self, address: u16, name: String) {
+    pub fn name(&mut self, address: u16, name: String) {
         self.names.entry(address).or_insert(name);
     }
 
@@ -54,7 +54,7 @@ impl IoMap {
     }
 
     /// The device that came first.
-    pub(crate) fn find(&self, address: u16) -> Option<(usize, u32)> {
+    pub fn find(&self, address: u16) -> Option<(usize, u32)> {
         let (slot, register) = (*self.first.get(usize::from(address))?)?;
         Some((usize::from(slot), u32::from(register)))
     }
@@ -73,7 +73,7 @@ impl Bus {
     }
 
     /// Reads a register at `self.now`. Device events due by then happen first.
-    pub(crate) fn io_read(&mut self, address: u16) -> u8 {
+    pub fn io_read(&mut self, address: u16) -> u8 {
         self.readers.note(self.pc, self.io.base + u32::from(address));
         let Some((slot, register)) = self.io.find(address) else { return self.unknown(address) };
         self.run_events(self.now);
@@ -88,7 +88,7 @@ impl Bus {
     }
 
     /// What reading a register again shows; asked right after a [`Bus::io_read`] of it.
-    pub(crate) fn io_reading(&mut self, address: u16) -> Reading {
+    pub fn io_reading(&mut self, address: u16) -> Reading {
         // A register without a model keeps what was written.
         let Some((slot, register)) = self.io.find(address) else { return Reading::FIXED };
         let mut reading = self.reading_of_one(slot, register);
@@ -119,7 +119,7 @@ impl Bus {
     }
 
     /// Writes a register at `self.now`. Device events due by then happen first.
-    pub(crate) fn io_write(&mut self, address: u16, value: u8) {
+    pub fn io_write(&mut self, address: u16, value: u8) {
         let Some((slot, register)) = self.io.find(address) else {
             return self.set_unknown(address, 0xff, value);
         };
@@ -146,7 +146,7 @@ impl Bus {
     }
 
     /// SBI and CBI at `self.now`.
-    pub(crate) fn io_set_bit(&mut self, address: u16, bit: u8, level: bool) {
+    pub fn io_set_bit(&mut self, address: u16, bit: u8, level: bool) {
         let bit = bit & 7;
         let mask = 1 << bit;
         let Some((slot, register)) = self.io.find(address) else {
@@ -174,7 +174,7 @@ impl Bus {
     }
 
     /// The core goes to sleep or wakes up at `self.now`.
-    pub(crate) fn core_sleeps(&mut self, asleep: bool) {
+    pub fn core_sleeps(&mut self, asleep: bool) {
         self.run_events(self.now);
         for at in 0..self.slots.len() {
             self.call(at, |device, cx| {
@@ -193,7 +193,7 @@ impl Bus {
 
     /// The core enters an interrupt's handler at `self.now`: the device that asked for it is
     /// notified.
-    pub(crate) fn acknowledge(&mut self, irq: u16) {
+    pub fn acknowledge(&mut self, irq: u16) {
         for at in 0..self.slots.len() {
             let lines = self.slots[at].irqs.len();
             for line in

@@ -29,11 +29,13 @@ const SLAVES: usize = 5;
 
 /// A bank of RAM for whose first word the core waits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct FirstWait {
-    pub(crate) start: u32,
+pub struct FirstWait {
+    /// First address.
+    pub start: u32,
     /// Bytes; 0 if there is no such bank.
-    pub(crate) length: u32,
-    pub(crate) cycles: u8,
+    pub length: u32,
+    /// Cycles that the core waits for the first word.
+    pub cycles: u8,
 }
 
 impl FirstWait {
@@ -54,24 +56,28 @@ pub(crate) struct Masters {
 
 /// Flash behaviour at one setting of the flash controller.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct FlashSetting {
-    pub(crate) wait_states: u8,
-    pub(crate) prefetch: bool,
-    pub(crate) caches: FlashCaches,
-    pub(crate) timing: FlashTiming,
+pub struct FlashSetting {
+    /// Wait states.
+    pub wait_states: u8,
+    /// Prefetch is on.
+    pub prefetch: bool,
+    /// The caches that are on.
+    pub caches: FlashCaches,
+    /// What accesses cost.
+    pub timing: FlashTiming,
 }
 
 /// What accesses to flash cost.
 #[derive(Default)]
-pub(crate) struct FlashInterface {
+pub struct FlashInterface {
     /// What the board file knows, by setting.
-    pub(crate) settings: Vec<FlashSetting>,
+    pub settings: Vec<FlashSetting>,
     /// That of the present setting.
-    pub(crate) timing: FlashTiming,
+    pub timing: FlashTiming,
     /// Data reads cost waits at the present setting.
-    pub(crate) reads_wait: bool,
+    pub reads_wait: bool,
     /// What stands between the core and flash with wait states, on parts that have it.
-    pub(crate) accelerator: Accelerator,
+    pub accelerator: Accelerator,
 }
 
 impl Bus {
@@ -127,7 +133,8 @@ impl Bus {
         }
     }
 
-    pub(crate) fn slave_of(&self, address: u32) -> Slave {
+    /// The slave behind an address.
+    pub fn slave_of(&self, address: u32) -> Slave {
         let address = self.unalias(address);
         match self.memory_at(address).map(|m| m.kind) {
             Some(MemoryKind::Flash) => Slave::Flash,
@@ -162,13 +169,13 @@ impl Bus {
     }
 
     /// Cycles that a core access starting at `now` waits for another master of its slave.
-    pub(crate) fn contention(&self, address: u32, now: u64) -> u64 {
+    pub fn contention(&self, address: u32, now: u64) -> u64 {
         let busy = self.masters.busy_until.get(self.port_of(address)).copied();
         busy.unwrap_or(0).saturating_sub(now)
     }
 
     /// Core cycles per clock of the bus that a slave is on.
-    pub(crate) fn divider_of(&self, slave: Slave) -> u32 {
+    pub fn divider_of(&self, slave: Slave) -> u32 {
         match slave {
             Slave::Flash | Slave::Ram | Slave::Ahb => 1,
             Slave::Apb => self.clocks.apb_divider.max(1),

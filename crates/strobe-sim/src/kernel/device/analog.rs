@@ -15,19 +15,20 @@ pub enum Analog {
 
 /// A channel with its place in the values.
 #[derive(Debug, Clone)]
-pub(crate) struct Channel {
+pub struct Channel {
     input: Analog,
     /// Conversions so far.
     taken: usize,
 }
 
 impl Channel {
-    pub(crate) fn new(input: Analog) -> Self {
+    /// A channel of which nothing has been converted yet.
+    pub fn new(input: Analog) -> Self {
         Channel { input, taken: 0 }
     }
 
     /// The value at a moment, without a conversion.
-    pub(crate) fn at(&self, nanoseconds: u64) -> u16 {
+    pub fn at(&self, nanoseconds: u64) -> u16 {
         match &self.input {
             Analog::Constant(value) => *value,
             Analog::Each(values) => {
@@ -42,14 +43,14 @@ impl Channel {
     }
 
     /// The value that a conversion takes.
-    pub(crate) fn convert(&mut self, nanoseconds: u64) -> u16 {
+    pub fn convert(&mut self, nanoseconds: u64) -> u16 {
         let value = self.at(nanoseconds);
         self.taken = self.taken.saturating_add(1);
         value
     }
 
     /// When it changes next.
-    pub(crate) fn next_change(&self, nanoseconds: u64) -> Option<u64> {
+    pub fn next_change(&self, nanoseconds: u64) -> Option<u64> {
         let Analog::Course(course) = &self.input else { return None };
         let after = course.partition_point(|&(since, _)| since <= nanoseconds);
         course.get(after).map(|&(since, _)| since)

@@ -138,7 +138,7 @@ pub trait ShiftedTimer {
 }
 
 /// A part of what is left, in steps of the counter: less than all of it.
-pub(crate) fn part_of(left: u64, part: u32, of: u32) -> u64 {
+pub fn part_of(left: u64, part: u32, of: u32) -> u64 {
     let all = u128::from(left) * u128::from(part) / u128::from(of.max(1));
     u64::try_from(all).unwrap_or(u64::MAX).min(left.saturating_sub(1))
 }

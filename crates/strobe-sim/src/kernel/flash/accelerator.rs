@@ -63,7 +63,7 @@ type Sum = [u64; 3];
 
 /// The state of an accelerator. Without one, or at no wait states, it is off and nobody waits.
 #[derive(Debug, Default)]
-pub(crate) struct Accelerator {
+pub struct Accelerator {
     shape: Option<Shape>,
     /// The flash it reads: first address and bytes.
     flash: (u32, u32),
@@ -151,7 +151,7 @@ impl Lines {
 
 impl Accelerator {
     /// An accelerator of a flash.
-    pub(crate) fn new(shape: Shape, base: u32, bytes: u32) -> Self {
+    pub fn new(shape: Shape, base: u32, bytes: u32) -> Self {
         let lines = |capacity: u8| Lines {
             places: vec![0; bytes.div_ceil(shape.line_bytes) as usize],
             capacity: usize::from(capacity),

@@ -1,13 +1,13 @@
 //! Benchmarks of a firmware as a measurement: a row for each function and input.
 
 use crate::simulated::run_record::RunRecord;
+use strobe_devices::board::Board;
 use strobe_model::Bounds;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Ended, Fact, Finding, Instrument, Measurement, Quantity, Severity,
     Subject, Table, Unit, Window,
 };
-use strobe_sim::board::Board;
 use strobe_symbols::Firmware;
 
 use super::{Call, Row, growth};

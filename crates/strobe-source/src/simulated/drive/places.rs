@@ -1,7 +1,7 @@
 //! The places and pins of a run that users name: where windows begin and end, and what is marked.
 
+use strobe_devices::board::Board;
 use strobe_model::spelling::{self, Edges};
-use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::pace::Drift;
 use strobe_sim::signal::SignalId;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use strobe_sim::board::Board;
+use strobe_devices::board::Board;
+use strobe_devices::machine::Machine;
 use strobe_sim::bus::Bus;
-use strobe_sim::machine::Machine;
 use strobe_sim::observe::Moment;
 use strobe_sim::observe::calls::CallTree;
 use strobe_sim::observe::counts::Counts;

@@ -8,7 +8,7 @@ mod start_up;
 
 use std::ops::Range;
 
-use strobe_sim::board::{AvrParts, Board};
+use strobe_devices::board::{AvrParts, Board};
 use strobe_sim::bus::Bus;
 use strobe_symbols::{AvrPart, AvrTarget, Firmware};
 
@@ -174,4 +174,4 @@ fn refusal(
 
 const WAY_ON: &str = "\n  `strobe boards` lists what there is; --board NAME runs it there all the \
                       same, with what that does not fit\n  or with a board file of your own \
-                      (crates/strobe-sim/boards/README.md): --board FILE.toml";
+                      (crates/strobe-devices/boards/README.md): --board FILE.toml";

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use strobe_devices::board::Board;
 use strobe_model::number::counted;
-use strobe_sim::board::Board;
 use strobe_symbols::Firmware;
 
 use super::super::families::{self, Family};

@@ -2,9 +2,9 @@
 
 use crate::cycles::report::RunCycles;
 use crate::simulated::run_record::{RunRecord, Until};
+use strobe_devices::board::Board;
 use strobe_model::Bounds;
 use strobe_model::measurement::{CORE_TIMING, Fact, Number, Quantity, Trust, Unit};
-use strobe_sim::board::Board;
 use strobe_sim::cortexm::Residual;
 use strobe_sim::cortexm::timing::CoreKind;
 

@@ -1,10 +1,10 @@
 //! A fault that has ended a run, with registers, stacked frame and backtrace.
 
 use crate::simulated::run_record::Fault;
+use strobe_devices::machine::Report;
 use strobe_sim::avr;
 use strobe_sim::cortexm::{self, FaultReport};
 use strobe_sim::device::Size;
-use strobe_sim::machine::Report;
 
 use super::moment;
 use crate::names::Names;

@@ -1,8 +1,8 @@
 //! How far the cycles of a run can be trusted: which causes were modelled, and why.
 
 use crate::simulated::run_record::ModelledCause;
+use strobe_devices::board::Board;
 use strobe_model::{Cause, CauseCycles};
-use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 
 use crate::simulated::drive::Run;

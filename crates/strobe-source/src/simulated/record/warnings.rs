@@ -1,8 +1,8 @@
 //! What the user of a run is warned of, and which registers nobody has modelled.
 
 use crate::simulated::run_record::UnmodelledRegister;
+use strobe_devices::board::Board;
 use strobe_model::measurement::Finding;
-use strobe_sim::board::Board;
 use strobe_sim::bus::{Bus, Unclocked};
 use strobe_sim::cortexm::FaultReport;
 use strobe_sim::unmodelled::Touched;

@@ -1,7 +1,7 @@
 //! A simulated board as a link: its trace blocks are set up as was asked for; if nothing was, the
 //! firmware's own set-up holds.
 
-use strobe_sim::board::Board;
+use strobe_devices::board::Board;
 use strobe_symbols::Firmware;
 
 use super::{Access, Opened, Request};

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 use strobe_analyse::attribution::By;
+use strobe_devices::board::Board;
 use strobe_report::text::{Selection, Tree};
 use strobe_report::{Options, file, text};
-use strobe_sim::board::Board;
 use strobe_source::simulated::run_record::{EndReason, RunRecord};
 use strobe_source::simulated::{self, Limit, Quiet, Settings};
 use strobe_symbols::Firmware;

@@ -72,7 +72,7 @@ fn everything() -> Folder {
     assert_eq!(measured.code, 0, "{}", measured.stderr);
     symlink("fw.elf", folder.path("soft")).expect("a link");
     std::fs::hard_link(folder.path("fw.elf"), folder.path("hard")).expect("a link");
-    let board = "../../crates/strobe-sim/boards/stm32f070cb.toml";
+    let board = "../../crates/strobe-devices/boards/stm32f070cb.toml";
     let board = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(board);
     std::fs::copy(board, folder.path("board.toml")).expect("the board's file");
     std::fs::create_dir_all(folder.path("firmware/loop")).expect("it is ours");

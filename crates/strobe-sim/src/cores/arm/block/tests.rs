@@ -2,37 +2,45 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::boards::Board;
-use crate::cores::arm::{Machine, Stop};
+use crate::cores::arm::timing::{CoreKind, Timing};
+use crate::cores::arm::{CoreOptions, Machine, Stop};
+use crate::kernel::bus::Bus;
+use crate::kernel::memory::{Memory, MemoryKind};
 
-const BOARD: &str = "
-    name = 'aliases'
-    description = 'memories that appear twice'
-    clock_hz = 1_000_000
-    core = { model = 'cortex-m0', multiplier_cycles = 1, irq_lines = 0, cpuid = 0 }
-    [[memory]]
-    name = 'flash'
-    kind = 'flash'
-    base = 0x0800_0000
-    size = 0x400
-    alias = 0
-    [[memory]]
-    name = 'ram'
-    kind = 'ram'
-    base = 0x2000_0000
-    size = 0x400
-    alias = 0x1000_0000
-";
+const FLASH: u32 = 0x0800_0000;
+const RAM: u32 = 0x2000_0000;
+const BYTES: u32 = 0x400;
+
+/// A Cortex-M0 without interrupts, whose flash and RAM appear at a second address each.
+fn aliased() -> (Bus, CoreOptions) {
+    let flash = Memory::new("flash", MemoryKind::Flash, FLASH, BYTES);
+    let ram = Memory::new("ram", MemoryKind::Ram, RAM, BYTES);
+    let mut bus = Bus::new(flash, ram, 1_000_000);
+    bus.aliases = vec![(0, BYTES, FLASH), (0x1000_0000, BYTES, RAM)];
+    let options = CoreOptions {
+        timing: Timing::new(CoreKind::CortexM0),
+        irq_lines: 0,
+        priority_bits: 2,
+        mpu_regions: 0,
+        cpuid: 0,
+        systick_reference_divider: 0,
+        systick_calibration: 0,
+        vtor_mask: 0,
+        bit_band: false,
+        vectors: 0,
+        trace_gate: None,
+    };
+    (bus, options)
+}
 
 /// A machine that starts at `entry` with this code there.
 fn machine(entry: u32, code: &[u16]) -> Machine<()> {
-    let board = Board::parse(BOARD).expect("a board");
-    let mut bus = board.build().expect("builds");
+    let (mut bus, options) = aliased();
     let vectors = [0x2000_0400, entry | 1].map(u32::to_le_bytes).concat();
     bus.load(0, &vectors).expect("flash");
     let code: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
     bus.load(entry, &code).expect("memory");
-    let mut machine = Machine::new(bus, &board.arm_core().unwrap(), ());
+    let mut machine = Machine::new(bus, &options, ());
     machine.reset().expect("a vector table");
     machine
 }
