@@ -12,10 +12,10 @@ mod lookup;
 mod selector;
 
 pub use blame::{Share, adds_up, changes, contributors};
-pub use judge::{Judged, Stored, Verdict, judge};
-pub use limit::{Limit, Limits, Scale};
+pub use judge::{Judged, Openness, Reason, Stored, Verdict, judge};
+pub use limit::{InvalidLimit, Limit, Limits, Scale};
 pub use line::Line;
-pub use selector::{Figure, Missing, Selector, Statistic};
+pub use selector::{ContentKind, Figure, Missing, NameKind, Selector, Statistic};
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,9 @@
 
 pub mod github;
 pub mod junit;
+pub mod line;
 pub mod markdown;
+pub mod reason;
 
 #[cfg(test)]
 mod tests;

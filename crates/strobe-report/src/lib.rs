@@ -28,6 +28,7 @@
 
 pub mod bench;
 pub mod check;
+pub mod comparison;
 mod excerpt;
 pub mod export;
 pub mod file;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use strobe_analyse::compare::threshold::{self, Limit};
 use strobe_model::measurement::{Ended, Finding, Measurement, Severity};
-use strobe_report::text;
+use strobe_report::{comparison, text};
 use strobe_source::simulated::Phase;
 use strobe_source::simulated::run_record::EndReason;
 use strobe_source::{Attach, attach};
@@ -131,6 +131,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let compared = strobe_analyse::compare::compare_sets(&a, &b);
     let mut compared = compared.ok_or_else(|| exit::usage("there is nothing to compare"))?;
+    let is_above = threshold::judge(&mut compared, &args.fail_above)
+        .map_err(|error| exit::usage(format!("--fail-above: {}", comparison::unjudged(&error))))?;
+    let mut compared = comparison::measurement(compared);
     // Each phase misses the same.
     missed.dedup();
     let never = !missed.is_empty();
@@ -141,8 +144,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let all = sides.iter().flat_map(|(side, runs)| phases::findings(side, runs, has_input));
         compared.findings.extend(all);
     }
-    let is_above = threshold::judge(&mut compared, &args.fail_above)
-        .map_err(|error| exit::usage(format!("--fail-above: {error}")))?;
     // Whoever does not come to the end takes less.
     let failed = failed_end(&a, &b).filter(|_| !args.fail_above.is_empty());
     if let Some(end) = failed {

@@ -169,7 +169,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             measured(before, &Settings { layers, ..Settings::default() })?
         }
     };
-    let compared = strobe_analyse::compare::compare(&before, &now);
+    let compared = strobe_report::comparison::compare(&before, &now);
     args.result.measurement(&compared, &args.result.selection())?;
     args.log.add(&now)?;
     Ok(ExitCode::SUCCESS)

@@ -2,7 +2,7 @@
 
 use strobe_model::measurement::{Quantity, Trust, Unit};
 
-use super::{Figure, Limit, Limits, Scale};
+use super::{Figure, Limit, Limits, Missing, Scale};
 
 /// How a budget did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,8 +49,8 @@ pub struct Stored {
 pub struct Judged {
     /// The verdict.
     pub verdict: Verdict,
-    /// The figure, in the unit of its limits.
-    pub value: Quantity,
+    /// The figure, in the unit of its limits, if there is one.
+    pub value: Option<Quantity>,
     /// What it must be at least, in the same unit.
     pub least: Option<f64>,
     /// What it may be at most, in the same unit.
@@ -58,7 +58,62 @@ pub struct Judged {
     /// How far the likely value is from the nearest limit; negative beyond it.
     pub margin: Option<f64>,
     /// Why it is not held.
-    pub reason: Option<String>,
+    pub reason: Option<Reason>,
+}
+
+/// Why a budget is not held though its figure is not beyond a limit.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reason {
+    /// There was no measurement, in the words of the step that failed.
+    Unmeasured(String),
+    /// The measurement has no such figure.
+    Missing(Missing),
+    /// The figure is not known, for the reason that its measurement has.
+    UnknownFigure(String),
+    /// Figure and limit are cycles and a time, and the core clock is not known.
+    NoClock {
+        /// The figure's unit.
+        unit: Unit,
+        /// The limit as it is written.
+        limit: String,
+    },
+    /// The limit is in another unit than the figure.
+    OtherUnit {
+        /// The figure's unit.
+        unit: Unit,
+        /// The limit as it is written.
+        limit: String,
+    },
+    /// The limit is in another unit than the other limit.
+    MixedUnits(String),
+    /// The limit is relative, and nothing is stored of an earlier measurement.
+    NothingStored(String),
+    /// The stored figure is in another unit.
+    OtherBaselineUnit {
+        /// The unit of the stored figure.
+        stored: Unit,
+        /// The unit of the figure.
+        unit: Unit,
+    },
+    /// The stored figure cannot be converted to the unit of the limits.
+    Unconvertible,
+    /// What the figure may be reaches over the limit.
+    Undecided(Openness),
+}
+
+/// How a figure is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Openness {
+    /// It has an interval of samples.
+    Samples,
+    /// It is known from below alone.
+    LowerBound,
+    /// It is known from above alone.
+    UpperBound,
+    /// The measurement has limited resolution.
+    Resolution,
+    /// It has the bounds of a model.
+    Bounds,
 }
 
 impl Stored {
@@ -77,11 +132,10 @@ impl Stored {
 
 impl Judged {
     /// A budget that cannot be judged.
-    pub fn broken(reason: impl Into<String>) -> Self {
-        let reason = reason.into();
+    pub fn broken(reason: Reason) -> Self {
         Judged {
             verdict: Verdict::Broken,
-            value: Quantity::unknown(Unit::COUNT, reason.clone()),
+            value: None,
             least: None,
             most: None,
             margin: None,
@@ -104,8 +158,8 @@ struct Range {
 pub fn judge(figure: &Figure, limits: &Limits, stored: Option<&Stored>) -> Judged {
     let quantity = &figure.quantity;
     if let Trust::Unknown { why } = quantity.trust() {
-        let unknown = Judged::broken(why.clone());
-        return Judged { verdict: Verdict::Unknown, value: quantity.clone(), ..unknown };
+        let unknown = Judged::broken(Reason::UnknownFigure(why.clone()));
+        return Judged { verdict: Verdict::Unknown, value: Some(quantity.clone()), ..unknown };
     }
     let scale = target(quantity, limits);
     let Some(range) = converted(figure, &scale) else {
@@ -113,7 +167,7 @@ pub fn judge(figure: &Figure, limits: &Limits, stored: Option<&Stored>) -> Judge
     };
     let mut judged = Judged {
         verdict: Verdict::Held,
-        value: shown(quantity, range, &scale),
+        value: Some(shown(quantity, range, &scale)),
         least: None,
         most: None,
         margin: None,
@@ -163,18 +217,16 @@ fn converted(figure: &Figure, to: &Scale) -> Option<Range> {
     }
 }
 
-fn mismatch(figure: &Figure, to: &Scale, limits: &Limits) -> String {
-    let unit = figure.quantity.unit();
+fn mismatch(figure: &Figure, to: &Scale, limits: &Limits) -> Reason {
+    let unit = figure.quantity.unit().clone();
     let limit = limits.most.as_ref().or(limits.least.as_ref());
-    let text = limit.map_or("", |limit| &limit.text);
-    let is_clock = matches!(
-        (Scale::of(unit).0, to),
-        (Scale::Cycles, Scale::Time) | (Scale::Time, Scale::Cycles)
-    );
-    if is_clock {
-        return format!("the figure is in {unit} and the core clock is not known: `{text}`");
+    let limit = limit.map_or_else(String::new, |limit| limit.text.clone());
+    match (Scale::of(&unit).0, to) {
+        (Scale::Cycles, Scale::Time) | (Scale::Time, Scale::Cycles) => {
+            Reason::NoClock { unit, limit }
+        }
+        _ => Reason::OtherUnit { unit, limit },
     }
-    format!("the figure is in {unit}, which `{text}` is not")
 }
 
 /// Where a limit lies: between these two, where a baseline is not exact.
@@ -183,22 +235,17 @@ fn bound(
     figure: &Figure,
     scale: &Scale,
     stored: Option<&Stored>,
-) -> Result<(f64, f64, bool), String> {
+) -> Result<(f64, f64, bool), Reason> {
     if !limit.relative {
-        return match limit.scale == *scale {
-            true => Ok((limit.value, limit.value, false)),
-            false => Err(format!("`{limit}` is not in the unit of the other limit")),
-        };
+        if limit.scale != *scale {
+            return Err(Reason::MixedUnits(limit.text.clone()));
+        }
+        return Ok((limit.value, limit.value, false));
     }
-    let Some(stored) = stored else {
-        return Err(format!(
-            "`{limit}` is relative and nothing is stored to compare with; strobe check --accept \
-             stores it, --against REV builds it"
-        ));
-    };
-    if stored.unit != *figure.quantity.unit() {
-        let unit = figure.quantity.unit();
-        return Err(format!("the baseline is in {}, the figure in {unit}", stored.unit));
+    let Some(stored) = stored else { return Err(Reason::NothingStored(limit.text.clone())) };
+    let unit = figure.quantity.unit();
+    if stored.unit != *unit {
+        return Err(Reason::OtherBaselineUnit { stored: stored.unit.clone(), unit: unit.clone() });
     }
     let quantity = |x: f64| Quantity::exact(x, stored.unit.clone());
     let at = |x: f64| {
@@ -212,7 +259,7 @@ fn bound(
     let (low, high) = stored.interval.unwrap_or((stored.value, stored.value));
     match (at(low), at(high)) {
         (Some(low), Some(high)) => Ok((moved(low), moved(high), true)),
-        _ => Err("the baseline cannot be converted".to_owned()),
+        _ => Err(Reason::Unconvertible),
     }
 }
 
@@ -220,8 +267,9 @@ fn apply(judged: &mut Judged, range: Range, bound: (f64, f64, bool), is_most: bo
     let (mut near, mut far, relative) = bound;
     let middle = f64::midpoint(near, far);
     let mut range = range;
-    let shared = relative
-        && !matches!(judged.value.trust(), Trust::Sampled { .. } | Trust::Resolution { .. });
+    let trust = judged.value.as_ref().map_or(&Trust::Exact, Quantity::trust);
+    let shared = relative && !matches!(trust, Trust::Sampled { .. } | Trust::Resolution { .. });
+    let openness = openness(trust);
     let one_sided = range.low.is_infinite() || range.high.is_infinite();
     if likely || (shared && !one_sided) {
         range = Range { low: range.value, high: range.value, ..range };
@@ -243,19 +291,17 @@ fn apply(judged: &mut Judged, range: Range, bound: (f64, f64, bool), is_most: bo
     let verdict = if fails { Verdict::Exceeded } else { Verdict::Undecided };
     judged.verdict = judged.verdict.max(verdict);
     if !fails {
-        judged.reason = Some(undecided(judged.value.trust()).to_owned());
+        judged.reason = Some(Reason::Undecided(openness));
     }
 }
 
-fn undecided(trust: &Trust) -> &'static str {
+fn openness(trust: &Trust) -> Openness {
     match trust {
-        Trust::Sampled { .. } => {
-            "the interval reaches over the limit; more samples would settle it"
-        }
-        Trust::AtLeast => "only a lower bound is known",
-        Trust::AtMost => "only an upper bound is known",
-        Trust::Resolution { .. } => "the resolution of the measurement reaches over the limit",
-        _ => "its bounds reach over the limit; raise the limit or set judge = \"likely\"",
+        Trust::Sampled { .. } => Openness::Samples,
+        Trust::AtLeast => Openness::LowerBound,
+        Trust::AtMost => Openness::UpperBound,
+        Trust::Resolution { .. } => Openness::Resolution,
+        _ => Openness::Bounds,
     }
 }
 

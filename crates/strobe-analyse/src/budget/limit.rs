@@ -47,15 +47,24 @@ pub struct Limits {
     pub likely: bool,
 }
 
+/// A text that is not a limit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidLimit {
+    /// It is not a number with a unit that is known.
+    #[error("`{0}` is no limit; write `1200 cycles`, `64 KiB`, `5 ms`, `3 %` or `+2 %`")]
+    Syntax(String),
+    /// Its number is larger than what is counted exactly.
+    #[error("`{0}` is beyond what is counted exactly (2^53)")]
+    TooLarge(String),
+}
+
 impl Limit {
     /// Reads a limit. A sign makes it relative to a baseline.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
-    pub fn parse(text: &str) -> Result<Limit, String> {
-        let wrong = || {
-            format!("`{text}` is no limit; write `1200 cycles`, `64 KiB`, `5 ms`, `3 %` or `+2 %`")
-        };
+    /// When it is written in another way, or counts too much.
+    pub fn parse(text: &str) -> Result<Limit, InvalidLimit> {
+        let wrong = || InvalidLimit::Syntax(text.to_owned());
         let trimmed = text.trim();
         let relative = trimmed.starts_with(['+', '-']);
         let unsigned = trimmed.trim_start_matches(['+', '-']).trim_start();
@@ -64,7 +73,7 @@ impl Limit {
         let digits = digits.replace(['_', ','], "");
         let number: f64 = digits.parse().map_err(|_| wrong())?;
         if !number.is_finite() || number > 2f64.powi(53) {
-            return Err(format!("`{text}` is beyond what is counted exactly (2^53)"));
+            return Err(InvalidLimit::TooLarge(text.to_owned()));
         }
         let (scale, factor) = scale(unit.trim()).ok_or_else(wrong)?;
         let sign = if trimmed.starts_with('-') { -1.0 } else { 1.0 };

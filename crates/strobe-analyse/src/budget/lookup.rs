@@ -1,12 +1,11 @@
 //! Looking a budget's figure up: in tables, distributions, profiles, totals.
 
-use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Content, Distribution, Kind, Measurement, Number, Profile, Quantity, Section, Spread,
     Table, Trust, Unit,
 };
 
-use super::{Missing, Scale, Statistic, blame};
+use super::{ContentKind, Missing, NameKind, Scale, Statistic, blame};
 use crate::attribution::{Amount, By, rows};
 
 /// The clocks of the measured time, the slowest first, each with its cycles.
@@ -51,38 +50,21 @@ pub(super) fn slowest(measurement: &Measurement, cycles: &Quantity) -> Option<f6
 }
 
 pub(super) fn section<'a>(measurement: &'a Measurement, id: &str) -> Result<&'a Section, Missing> {
-    measurement.section(id).ok_or_else(|| match absent(id) {
-        Some(why) => Missing { text: format!("{why} (no section `{id}`)"), nearest: Vec::new() },
-        None => {
-            let ids = measurement.sections.iter().map(|section| section.id.clone());
-            Missing::new("section", id, ids)
-        }
+    measurement.section(id).ok_or_else(|| {
+        let ids = measurement.sections.iter().map(|section| section.id.clone());
+        Missing::new(NameKind::Section, id, ids)
     })
 }
 
-/// What it means that a measurement lacks a section.
-fn absent(id: &str) -> Option<&'static str> {
-    Some(match id {
-        ids::section::WINDOWS => {
-            "no window was measured: nothing went from its beginning to its end"
-        }
-        ids::section::KIT_DURATIONS => {
-            "no region of the kit was reported; they are in recordings, which `of` names"
-        }
-        ids::section::PINS => "no pulse of a pin was measured",
-        ids::section::LATENCIES | ids::section::INTERRUPTS => "no interrupt was taken",
-        ids::section::REGIONS | ids::section::ARCHIVES => {
-            "memories and archives are known from the linker's map alone: `size = [\"--map\", \
-             FILE]`"
-        }
-        _ => return None,
-    })
+/// A section that has other content.
+fn other_content(section: &str, wanted: ContentKind) -> Missing {
+    Missing::Content { section: section.to_owned(), wanted }
 }
 
 fn table<'a>(measurement: &'a Measurement, id: &str) -> Result<&'a Table, Missing> {
     match &section(measurement, id)?.content {
         Content::Table(table) => Ok(table),
-        _ => Err(Missing { text: format!("section `{id}` is no table"), nearest: Vec::new() }),
+        _ => Err(other_content(id, ContentKind::Table)),
     }
 }
 
@@ -95,14 +77,14 @@ pub(super) fn cell(
     let table = table(measurement, id)?;
     let chosen = table.column(column).ok_or_else(|| {
         let names = table.columns.iter().map(|column| column.id.clone());
-        Missing::new(&format!("column of {id}"), column, names)
+        Missing::new(NameKind::Column(id.to_owned()), column, names)
     })?;
     let of_path = || {
         let rows = if is_of_paths(id) { by_path(table, row) } else { Vec::new() };
         match rows.as_slice() {
             [] => Ok(None),
             [at] => Ok(Some(*at)),
-            several => Err(Missing::ambiguous(table, several, &format!("rows of {id}"), row)),
+            several => Err(Missing::ambiguous(table, several, id, row)),
         }
     };
     let found = match find_row(table, row) {
@@ -115,7 +97,7 @@ pub(super) fn cell(
             .iter()
             .filter_map(|column| column.cells.iter().find_map(Cell::text).map(|_| column));
         let texts = names.flat_map(|column| column.cells.iter().filter_map(Cell::text));
-        Missing::new(&format!("row of {id}"), row, texts.map(str::to_owned))
+        Missing::new(NameKind::Row(id.to_owned()), row, texts.map(str::to_owned))
     })?;
     let unit = chosen.unit.clone().unwrap_or(Unit::COUNT);
     Ok(match chosen.cells.get(at) {
@@ -170,13 +152,12 @@ pub(super) fn distribution<'a>(
     name: &str,
 ) -> Result<&'a Distribution, Missing> {
     let Content::Distributions(all) = &section(measurement, id)?.content else {
-        let text = format!("section `{id}` has no distributions");
-        return Err(Missing { text, nearest: Vec::new() });
+        return Err(other_content(id, ContentKind::Distributions));
     };
     let all = &all.distributions;
     let exact = all.iter().find(|one| one.name == name);
     exact.or_else(|| all.iter().find(|one| is_called(&one.name, name))).ok_or_else(|| {
-        Missing::new(&format!("row of {id}"), name, all.iter().map(|one| one.name.clone()))
+        Missing::new(NameKind::Row(id.to_owned()), name, all.iter().map(|one| one.name.clone()))
     })
 }
 
@@ -212,10 +193,7 @@ pub(super) fn statistic(found: &Distribution, of: Statistic) -> Quantity {
 }
 
 fn profile(measurement: &Measurement) -> Result<&Profile, Missing> {
-    measurement.profiles().next().ok_or_else(|| Missing {
-        text: "the measurement has no profile of functions".to_owned(),
-        nearest: Vec::new(),
-    })
+    measurement.profiles().next().ok_or(Missing::NoProfile)
 }
 
 /// The names of statistics.
@@ -229,13 +207,12 @@ pub(super) fn function(
     inclusive: bool,
 ) -> Result<Quantity, Missing> {
     let profile = profile(measurement)?;
-    let none = || Missing { text: "the profile counts nothing".to_owned(), nearest: Vec::new() };
     let named = of.map_or(profile.measures.first(), |id| profile.measure(id));
-    let measure = named.ok_or_else(none)?;
-    let flat = rows(profile, &measure.id, &By::Function).ok_or_else(none)?;
+    let measure = named.ok_or(Missing::NoMeasure)?;
+    let flat = rows(profile, &measure.id, &By::Function).ok_or(Missing::NoMeasure)?;
     let found = flat.rows.iter().find(|row| row.name == name).ok_or_else(|| {
         Missing::new(
-            if of.is_some() { "symbol" } else { "function that ran" },
+            if of.is_some() { NameKind::Symbol } else { NameKind::Function },
             name,
             flat.rows.iter().map(|row| row.name.clone()),
         )
@@ -268,11 +245,11 @@ pub(super) fn below(
     name: &str,
 ) -> Result<Quantity, Missing> {
     let Content::Profile(own) = &section(measurement, id)?.content else {
-        return Err(Missing { text: format!("section `{id}` is no profile"), nearest: Vec::new() });
+        return Err(other_content(id, ContentKind::Profile));
     };
     let counted = own.measure(measure).ok_or_else(|| {
         let names = own.measures.iter().map(|measure| measure.id.clone());
-        Missing::new(&format!("measure of {id}"), measure, names)
+        Missing::new(NameKind::Measure(id.to_owned()), measure, names)
     })?;
     // One that ran may have nothing of this; one that did not is an error.
     function(measurement, name, None, false)?;

@@ -111,45 +111,103 @@ pub struct Figure {
 
 /// A figure that is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
-    /// What is not there, in words.
-    pub text: String,
-    /// Names that are much like the one that was asked for, the nearest first.
-    pub nearest: Vec<String>,
+pub enum Missing {
+    /// Nothing of that name is there.
+    Name {
+        /// The kind of thing.
+        kind: NameKind,
+        /// The name that was asked for.
+        name: String,
+        /// Names that are much like it, the nearest first.
+        nearest: Vec<String>,
+        /// All names, where none is near and there are few.
+        all: Vec<String>,
+    },
+    /// A section has other content.
+    Content {
+        /// The section.
+        section: String,
+        /// The content that was asked for.
+        wanted: ContentKind,
+    },
+    /// Several rows end with a name.
+    Ambiguous {
+        /// The section.
+        section: String,
+        /// The name that was asked for.
+        name: String,
+        /// The rows.
+        rows: Vec<String>,
+    },
+    /// The measurement has no profile of functions.
+    NoProfile,
+    /// The profile has no measure.
+    NoMeasure,
+}
+
+/// Things that a figure is found by; of a section, if it has an id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NameKind {
+    /// A headline figure.
+    Total,
+    /// A section.
+    Section,
+    /// A figure of a distribution.
+    Statistic,
+    /// A column of that section.
+    Column(String),
+    /// A row of that section.
+    Row(String),
+    /// A measure of that section.
+    Measure(String),
+    /// A symbol.
+    Symbol,
+    /// A function that ran.
+    Function,
+}
+
+/// What a section may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContentKind {
+    /// A table.
+    Table,
+    /// Distributions.
+    Distributions,
+    /// A profile.
+    Profile,
 }
 
 /// Names that are so much alike are near each other.
 const NEAR: f64 = 0.6;
 
+/// The number of near names that are kept.
+const NEAREST: usize = 3;
+
 /// So few names are listed where none is near.
 const FEW: usize = 12;
 
 impl Missing {
-    pub(super) fn new(what: &str, name: &str, known: impl Iterator<Item = String>) -> Self {
+    pub(super) fn new(kind: NameKind, name: &str, known: impl Iterator<Item = String>) -> Self {
         let mut scored: Vec<(f64, String)> =
             known.map(|other| (likeness(name, &other), other)).collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         scored.dedup_by(|a, b| a.1 == b.1);
-        let mut text = format!("no {what} `{name}` in the measurement");
         let is_near = scored.iter().any(|(like, _)| *like > NEAR);
-        if !is_near && what != "section" && (1..=FEW).contains(&scored.len()) {
-            let all: Vec<&str> = scored.iter().map(|(_, name)| name.as_str()).collect();
-            text.push_str(&format!("; there is {}", all.join(", ")));
-        }
-        let nearest = scored.into_iter().filter(|(like, _)| *like > NEAR).take(3);
-        Missing { text, nearest: nearest.map(|(_, name)| name).collect() }
+        let are_listed = !is_near && kind != NameKind::Section && scored.len() <= FEW;
+        let all = scored.iter().filter(|_| are_listed).map(|(_, name)| name.clone()).collect();
+        let nearest = scored.into_iter().filter(|(like, _)| *like > NEAR).take(NEAREST);
+        let nearest = nearest.map(|(_, name)| name).collect();
+        Missing::Name { kind, name: name.to_owned(), nearest, all }
     }
-}
 
-impl Missing {
     /// Several rows that a name may mean.
-    pub(super) fn ambiguous(table: &Table, rows: &[usize], what: &str, name: &str) -> Self {
+    pub(super) fn ambiguous(table: &Table, rows: &[usize], section: &str, name: &str) -> Self {
         let texts = table.columns.iter().filter_map(|column| {
             let of = |row: &usize| column.cells.get(*row).and_then(Cell::text).map(str::to_owned);
             rows.iter().map(of).collect::<Option<Vec<String>>>()
         });
-        let nearest = texts.into_iter().next().unwrap_or_default();
-        Missing { text: format!("several {what} end with `{name}`"), nearest }
+        let rows = texts.into_iter().next().unwrap_or_default();
+        Missing::Ambiguous { section: section.to_owned(), name: name.to_owned(), rows }
     }
 }
 
@@ -162,16 +220,6 @@ fn likeness(a: &str, b: &str) -> f64 {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     let within = a.len() > 2 && b.len() > 2 && (a.contains(&b) || b.contains(&a));
     strsim::jaro_winkler(&a, &b).max(if within { 0.8 } else { 0.0 })
-}
-
-impl std::fmt::Display for Missing {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.write_str(&self.text)?;
-        match self.nearest.as_slice() {
-            [] => Ok(()),
-            names => write!(f, "; nearest: {}", names.join(", ")),
-        }
-    }
 }
 
 impl Statistic {
@@ -209,7 +257,11 @@ impl Selector {
         let mut hertz = clocks(measurement);
         let quantity = match self {
             Selector::Total(id) => measurement.total(id).cloned().ok_or_else(|| {
-                Missing::new("total", id, measurement.totals.iter().map(|total| total.id.clone()))
+                Missing::new(
+                    NameKind::Total,
+                    id,
+                    measurement.totals.iter().map(|total| total.id.clone()),
+                )
             })?,
             Selector::Function { name, inclusive } => {
                 function(measurement, name, None, *inclusive)?
@@ -222,7 +274,7 @@ impl Selector {
                 if matches!(content, Content::Distributions(_)) {
                     let of = Statistic::named(column).ok_or_else(|| {
                         Missing::new(
-                            "figure of a distribution",
+                            NameKind::Statistic,
                             column,
                             STATISTICS.iter().map(|name| (*name).to_owned()),
                         )

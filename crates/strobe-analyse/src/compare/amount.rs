@@ -1,10 +1,9 @@
 //! Whether one side does more of the same work: where nearly all that takes cycles is called so
 //! many times as often, sums of the two are not of the same work, though each call may be.
 
-use strobe_model::measurement::{Finding, Measurement, Severity};
-
-use super::found::{Found, Row};
-use super::words::{grouped, real, some};
+use super::comparison::Comparison;
+use super::found::{FunctionChange, FunctionChanges};
+use super::unlike::Unlike;
 
 /// The part of what both sides take that is called alike many times as often.
 const MOST_OF_IT: f64 = 0.75;
@@ -19,23 +18,24 @@ const APART: f64 = 0.05;
 const WITHIN: f64 = 0.02;
 
 /// States that B does so many times what A does.
-pub(super) fn note(compared: &mut Measurement, found: &Found) {
+pub(super) fn note(compared: &mut Comparison, found: &FunctionChanges) {
     if found.sampled {
         return;
     }
-    let is_counted =
-        |row: &&Row| row.matched.a.is_some() && row.matched.b.is_some() && row.calls[0] > 1;
-    let mut rows: Vec<&Row> = found.rows.iter().filter(is_counted).collect();
-    let times = |row: &Row| row.calls[1] as f64 / row.calls[0] as f64;
+    let is_counted = |row: &&FunctionChange| {
+        row.matched.a.is_some() && row.matched.b.is_some() && row.calls[0] > 1
+    };
+    let mut rows: Vec<&FunctionChange> = found.rows.iter().filter(is_counted).collect();
+    let times = |row: &FunctionChange| row.calls[1] as f64 / row.calls[0] as f64;
     rows.sort_by(|x, y| times(x).total_cmp(&times(y)));
     let Some(by) = middle(&rows).map(times) else { return };
-    let is_member = |row: &Row| {
+    let is_member = |row: &FunctionChange| {
         let expected = by * row.calls[0] as f64;
         (row.calls[1] as f64 - expected).abs() <= (WITHIN * expected).max(1.0 + by)
     };
-    let mut members: Vec<&Row> = rows.into_iter().filter(|row| is_member(row)).collect();
+    let mut members: Vec<&FunctionChange> = rows.into_iter().filter(|row| is_member(row)).collect();
     let share = |side: usize| {
-        let sum = |rows: &mut dyn Iterator<Item = &Row>| -> f64 {
+        let sum = |rows: &mut dyn Iterator<Item = &FunctionChange>| -> f64 {
             rows.map(|row| row.own[side].max(0) as f64).sum()
         };
         sum(&mut members.iter().copied()) / sum(&mut found.rows.iter()).max(1.0)
@@ -45,24 +45,19 @@ pub(super) fn note(compared: &mut Measurement, found: &Found) {
         return;
     }
     members.sort_by_key(|row| std::cmp::Reverse(row.own[0].max(row.own[1])));
-    let each: Vec<String> = members
-        .iter()
-        .map(|row| format!("{} {} -> {}", row.name, grouped(row.calls[0]), grouped(row.calls[1])))
-        .collect();
-    let text = format!(
-        "b does {} times as much of the same work: what takes {:.0} % of the {} is called so many \
-         times as often ({}); compare what a call takes, or the same work (--from, --to)",
-        real(by),
-        least * 100.0,
-        found.unit,
-        some(each.iter().map(String::as_str), 3)
-    );
-    compared.findings.push(Finding::new(Severity::Warning, "other-amount", text));
+    let calls = members.into_iter().map(|row| (row.name.clone(), row.calls));
+    let unlike = Unlike::Amount {
+        times: by,
+        share: least,
+        unit: found.unit.clone(),
+        calls: calls.collect(),
+    };
+    compared.unlike.push(unlike);
 }
 
 /// The one in the middle, by what rows take.
-fn middle<'r>(rows: &[&'r Row]) -> Option<&'r Row> {
-    let weight = |row: &Row| row.own[0].max(0) as f64;
+fn middle<'r>(rows: &[&'r FunctionChange]) -> Option<&'r FunctionChange> {
+    let weight = |row: &FunctionChange| row.own[0].max(0) as f64;
     let all: f64 = rows.iter().map(|row| weight(row)).sum();
     let mut sum = 0.0;
     rows.iter().copied().find(|row| {

@@ -5,65 +5,76 @@ use std::collections::BTreeMap;
 
 use strobe_model::measurement::{Cell, Content, Measure, Measurement, Trust};
 
+use super::comparison::Note;
 use super::difference::Figure;
-use super::found::{Found, Row};
+use super::found::{FunctionChange, FunctionChanges, Nameless};
 use super::groups::Side;
-use super::words;
 use crate::statistics::counts::{self, Shares};
 use crate::statistics::repeated::{Runs, welch};
 
 /// False alarms that are put up with, among all alarms.
-pub(super) const RATE: f64 = 0.05;
+pub const RATE: f64 = 0.05;
 
-/// What can be said of a difference.
+/// Whether a difference is more than chance.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Certain {
+pub enum Certainty {
     /// Both are the same.
     Equal,
     /// They differ, by counting.
     Yes,
     /// They differ, by a test: the corrected chance of a false alarm.
     Test(f64),
-    /// Undecided, and what would help; nothing of differences within a model's bounds.
-    No(String),
+    /// Undecided.
+    Undecided(Doubt),
 }
 
-impl Certain {
+/// Why a difference is undecided, and what would help.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Doubt {
+    /// It is within the bounds of both.
+    Bounds,
+    /// The figure is not known of both sides.
+    UnknownFigure,
+    /// A difference as large would show with so many times as many samples.
+    NeedsSamples(f64),
+    /// No number of samples is in sight that would show a difference.
+    NoDifference,
+    /// A side has one run.
+    OneRun,
+    /// The runs of a side vary as much.
+    RunsVary,
+    /// The timing models of the sides may be off by as much.
+    TimingModels,
+    /// Functions have no names.
+    NoNames(Nameless),
+}
+
+impl Certainty {
     /// Of figures that no test is needed for.
-    pub(super) fn of_figures([a, b]: &[Figure; 2], one_model: bool) -> Certain {
+    pub(super) fn of_figures([a, b]: &[Figure; 2], one_model: bool) -> Certainty {
         let difference = a.more(b, one_model);
         let Some(value) = difference.value.map(strobe_model::measurement::Number::as_f64) else {
-            return Certain::No("not known of both".to_owned());
+            return Certainty::Undecided(Doubt::UnknownFigure);
         };
         match difference.trust.bounds() {
             Some((low, high)) if low.as_f64() <= 0.0 && high.as_f64() >= 0.0 => {
-                Certain::No(String::new())
+                Certainty::Undecided(Doubt::Bounds)
             }
-            Some(_) => Certain::Yes,
-            None if value == 0.0 => Certain::Equal,
-            None => Certain::Yes,
+            Some(_) => Certainty::Yes,
+            None if value == 0.0 => Certainty::Equal,
+            None => Certainty::Yes,
         }
     }
 
-    pub(super) fn is_known(&self) -> bool {
-        matches!(self, Certain::Yes | Certain::Test(_))
-    }
-
-    pub(super) fn words(&self) -> String {
-        match self {
-            Certain::Equal => "equal".to_owned(),
-            Certain::Yes => "yes".to_owned(),
-            Certain::Test(chance) if *chance < 0.001 => "yes, q < 0.001".to_owned(),
-            Certain::Test(chance) => format!("yes, q {chance:.3}"),
-            Certain::No(why) if why.is_empty() => "undecided".to_owned(),
-            Certain::No(why) => format!("undecided: {why}"),
-        }
+    /// Whether the two differ for certain.
+    pub fn is_known(&self) -> bool {
+        matches!(self, Certainty::Yes | Certainty::Test(_))
     }
 }
 
 /// Tests counts of samples, and works out how much more they vary than independent ones. What is
 /// idle is a row like others.
-pub(super) fn sampled(rows: &mut [Row], n: [u64; 2], idle: [i64; 2]) -> Option<f64> {
+pub(super) fn sampled(rows: &mut [FunctionChange], n: [u64; 2], idle: [i64; 2]) -> Option<f64> {
     let count = |n: i64| u64::try_from(n).unwrap_or(0);
     let mut pairs: Vec<[u64; 2]> = rows.iter().map(|row| row.own.map(count)).collect();
     pairs.push(idle.map(count));
@@ -74,16 +85,16 @@ pub(super) fn sampled(rows: &mut [Row], n: [u64; 2], idle: [i64; 2]) -> Option<f
     let corrected = counts::corrected(&chances);
     for ((row, shares), chance) in rows.iter_mut().zip(shares).zip(corrected) {
         row.certain = match shares.more(by) {
-            _ if chance < RATE => Certain::Test(chance),
-            Some(times) if times < 1000.0 => Certain::No(format!("needs {}x", words::real(times))),
-            _ => Certain::No("no difference in sight".to_owned()),
+            _ if chance < RATE => Certainty::Test(chance),
+            Some(times) if times < 1000.0 => Certainty::Undecided(Doubt::NeedsSamples(times)),
+            _ => Certainty::Undecided(Doubt::NoDifference),
         };
     }
     inflation
 }
 
 /// The difference of a row's shares, in percent of all samples, with its interval.
-pub(super) fn share_cell(row: &Row, found: &Found) -> Cell {
+pub(super) fn share_cell(row: &FunctionChange, found: &FunctionChanges) -> Cell {
     let count = |n: i64| u64::try_from(n).unwrap_or(0);
     let shares = Shares { k: row.own.map(count), n: found.all.map(count) };
     let (low, high) = shares.interval(found.inflation.unwrap_or(1.0));
@@ -112,7 +123,7 @@ impl Repeated<'_> {
 
 /// Tests functions on sets of runs: how they vary is seen and need not be assumed.
 pub(super) fn repeated(
-    rows: &mut [Row],
+    rows: &mut [FunctionChange],
     sides: &[Side; 2],
     measure: &Measure,
     section: &str,
@@ -138,19 +149,17 @@ pub(super) fn repeated(
         });
         let [Some(a), Some(b)] = values else { continue };
         match welch(&a, &b) {
-            Some(difference) if difference.chance == 0.0 => row.certain = Certain::Yes,
-            Some(_) if a.variance + b.variance == 0.0 => row.certain = Certain::Equal,
+            Some(difference) if difference.chance == 0.0 => row.certain = Certainty::Yes,
+            Some(_) if a.variance + b.variance == 0.0 => row.certain = Certainty::Equal,
             Some(difference) => tested.push((at, difference.chance)),
-            None => {
-                row.certain = Certain::No("one run of a side: give several of each".to_owned());
-            }
+            None => row.certain = Certainty::Undecided(Doubt::OneRun),
         }
     }
     let chances: Vec<f64> = tested.iter().map(|(_, chance)| *chance).collect();
     for ((at, _), chance) in tested.iter().zip(counts::corrected(&chances)) {
         rows[*at].certain = match chance {
-            chance if chance < RATE => Certain::Test(chance),
-            _ => Certain::No("runs vary as much".to_owned()),
+            chance if chance < RATE => Certainty::Test(chance),
+            _ => Certainty::Undecided(Doubt::RunsVary),
         };
     }
 }
@@ -172,28 +181,10 @@ fn by_name(
     Some(sums)
 }
 
-/// How differences of samples, or of sets of runs, were tested, in a sentence.
-pub(super) fn method(found: &Found) -> Option<String> {
-    let corrected = format!(
-        "corrected for the number of rows (Benjamini and Hochberg, {:.0} % false alarms)",
-        RATE * 100.0
-    );
+/// How differences of samples, or of sets of runs, were tested.
+pub(super) fn method(found: &FunctionChanges) -> Option<Note> {
     if found.is_set() {
-        let what = if found.sampled { "shares of samples in all runs" } else { "all runs" };
-        return Some(format!(
-            "certain: {what}, by Welch's test of two means, {corrected}; the figures are those of \
-             the run in the middle"
-        ));
+        return Some(Note::RunTest { sampled: found.sampled });
     }
-    let varies = match found.inflation {
-        Some(by) if by > 1.0 => format!("samples vary {by:.1} times as much as independent ones"),
-        Some(_) => "samples vary as independent ones do".to_owned(),
-        None => "there are too few rows to see how samples vary: taken as independent".to_owned(),
-    };
-    found.sampled.then(|| {
-        format!(
-            "certain: shares of samples by the test of two proportions, {corrected}; {varies}; \
-             needs 2x: a difference as large would show with twice as many samples"
-        )
-    })
+    found.sampled.then_some(Note::SampleTest { inflation: found.inflation })
 }

@@ -2,20 +2,19 @@
 
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
-    Cell, Column, Content, Distribution, Finding, Measurement, Number, Severity, Spread, Table,
-    Trust, Unit,
+    Cell, Column, Content, Distribution, Measurement, Number, Spread, Table, Trust, Unit,
 };
 
+use super::change::{Change, Longest};
+use super::comparison::Comparison;
 use super::difference::{Figure, three};
 use super::tables::ratio;
-use super::{WORTH_NAMING, free, kebab, words};
-
-/// So many of a section are named in the verdict.
-const NAMED: usize = 2;
+use super::unlike::Unlike;
+use super::{WORTH_NAMING, kebab};
 
 /// Adds a table for each section of distributions that both have, and each unit in it. Returns what
 /// differs most in each.
-pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) -> Vec<String> {
+pub(super) fn push(compared: &mut Comparison, a: &Measurement, b: &Measurement) -> Vec<Change> {
     let mut differing = Vec::new();
     for section in &a.sections {
         let there = b.section(&section.id).map(|section| &section.content);
@@ -25,7 +24,7 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
             continue;
         };
         let mut tables: Vec<(&Unit, Table)> = Vec::new();
-        let mut longer: Vec<(f64, String)> = Vec::new();
+        let mut longer: Vec<(f64, Longest)> = Vec::new();
         for a in &of_a.distributions {
             let same = |b: &&Distribution| b.name == a.name && b.unit == a.unit;
             let Some(b) = of_b.distributions.iter().find(same) else { continue };
@@ -41,19 +40,15 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
             let largest = |d: &Distribution| figure(d, |spread| spread.max().map(Number::from));
             let both = (largest(a), largest(b));
             let change = ratio(&both).filter(|(by, _)| *by >= WORTH_NAMING);
-            let value = |figure: &Option<Figure>| {
-                figure.as_ref().and_then(|figure| figure.value).map_or(0.0, Number::as_f64)
-            };
-            longer.extend(change.map(|(by, _)| {
-                let from_to = words::from_to(value(&both.0), value(&both.1), &a.unit);
-                (by, format!("{} {from_to}", a.name))
+            longer.extend(change.map(|(by, sides)| {
+                (by, Longest { name: a.name.clone(), sides, unit: a.unit.clone() })
             }));
         }
         longer.sort_by(|x, y| y.0.total_cmp(&x.0));
         // How long a thread or handler ran is what its functions took.
         if !longer.is_empty() && section.id != ids::section::DURATIONS {
-            let all = words::some(longer.iter().map(|(_, words)| words.as_str()), NAMED);
-            differing.push(format!("{}: longest of {all}", section.id));
+            let of = longer.into_iter().map(|(_, longest)| longest).collect();
+            differing.push(Change::Longest { section: section.id.clone(), of });
         }
         let several = tables.len() > 1;
         for (unit, table) in tables {
@@ -61,7 +56,7 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
                 true => format!("{}-{}", section.id, kebab(unit)),
                 false => section.id.clone(),
             };
-            let id = free(compared, &id);
+            let id = compared.free(&id);
             compared.push(&id, section.title.clone(), Content::Table(table));
         }
     }
@@ -69,14 +64,16 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
 }
 
 /// Ticks of another length: numbers of them are compared all the same, times would differ.
-fn other_clock(compared: &mut Measurement, distribution: &Distribution) {
-    const CODE: &str = "other-tick";
-    match compared.findings.iter_mut().find(|finding| finding.code == CODE) {
-        Some(finding) => finding.count += 1,
+fn other_clock(compared: &mut Comparison, distribution: &Distribution) {
+    let known = compared.unlike.iter_mut().find_map(|unlike| match unlike {
+        Unlike::Ticks { count, .. } => Some(count),
+        _ => None,
+    });
+    match known {
+        Some(count) => *count += 1,
         None => {
-            let (name, unit) = (&distribution.name, &distribution.unit);
-            let text = format!("{unit} of {name} are of another length in b: as times they differ");
-            compared.findings.push(Finding::new(Severity::Warning, CODE, text));
+            let (name, unit) = (distribution.name.clone(), distribution.unit.clone());
+            compared.unlike.push(Unlike::Ticks { name, unit, count: 1 });
         }
     }
 }

@@ -8,14 +8,17 @@ use strobe_model::measurement::ids;
 
 use strobe_model::measurement::{Content, Kind, Measure, Measurement};
 
-use super::certain::{self, Certain};
+use super::certain::{self, Certainty, Doubt};
+use super::comparison::{CERTAIN, CHANGE, Comparison, Note, Statement};
 use super::difference::Figure;
-use super::found::{Found, Row, nameless};
+use super::found::{FunctionChange, FunctionChanges, nameless};
 use super::groups::{Group, NOWHERE, Side};
 use super::matching::{How, Marks, Match, matches};
 use super::models::is_one_model;
+use super::state::state;
 use super::sum::Sum;
-use super::{amount, explain, instructions, measures, places};
+use super::unlike::Unlike;
+use super::{amount, division, explain, instructions, measures, places};
 use crate::bands::Band;
 
 /// The part of a function's sequences of instructions that another one in another file has as well
@@ -25,14 +28,13 @@ const IN_COMMON: f64 = 0.3;
 /// Adds what the measures that both profiles begin with are by function, and all measures that both
 /// have.
 pub(super) fn push(
-    compared: &mut Measurement,
+    compared: &mut Comparison,
     [a, b]: [&Measurement; 2],
     bands: [Option<&Band>; 2],
     repeated: &certain::Repeated,
-) -> Vec<Found> {
-    let mut all = Vec::new();
+) {
     let one_model = is_one_model(a, b);
-    let other_models = compared.findings.iter().any(|finding| finding.code == "other-model");
+    let other_models = compared.unlike.contains(&Unlike::OtherModel);
     for section in &a.sections {
         let there = b.section(&section.id);
         let (Content::Profile(of_a), Some(Content::Profile(of_b))) =
@@ -56,14 +58,10 @@ pub(super) fn push(
                 (side.one_model, side.other_models) = (one_model, other_models);
             }
             let found = find(&sides, measure, &section.id, repeated);
-            let table = Content::Table(table::table(&sides, &found, measure));
-            let id = format!("{}{}", section.id, ids::suffix::FUNCTIONS);
-            let added = compared.push(&id, format!("functions: {}", measure.title), table);
-            added.notes.push(METHOD.to_owned());
-            added.notes.extend(certain::method(&found));
-            let are_known = nameless(found.names_known, found.all).is_none();
+            put(compared, &section.id, &sides, &found, measure);
+            let are_known = found.nameless().is_none();
             if are_known {
-                explain::push(compared, &section.id, &sides, &found, measure);
+                division::push(compared, &section.id, &sides, &found, measure);
             }
             let banded = [(&**of_a, bands[0]), (&**of_b, bands[1])];
             places::push(compared, &section.id, banded, measure, one_model);
@@ -71,23 +69,40 @@ pub(super) fn push(
                 instructions::push(compared, &section.id, &sides, &found, measure);
                 amount::note(compared, &found);
             }
-            all.push(found);
+            compared.functions.push(found);
         }
         let banded = [(a, &**of_a, bands[0]), (b, &**of_b, bands[1])];
         measures::push(compared, &section.id, banded, windows, one_model);
     }
-    all
 }
 
-const METHOD: &str = "functions are matched by name and file, then by name, then by how much of \
-                      their instructions is alike; clones of a function are one with it";
+/// Adds the table of functions.
+fn put(
+    compared: &mut Comparison,
+    section: &str,
+    sides: &[Side; 2],
+    found: &FunctionChanges,
+    measure: &Measure,
+) {
+    let id = format!("{section}{}", ids::suffix::FUNCTIONS);
+    let table = Content::Table(table::table(sides, found, measure));
+    compared.push(&id, format!("functions: {}", measure.title), table);
+    compared.note(&id, Note::Matching);
+    if let Some(method) = certain::method(found) {
+        compared.note(&id, method);
+    }
+    let certain = found.rows.iter().map(|row| Statement::Certainty(row.certain.clone()));
+    compared.state(&id, CERTAIN, certain.collect());
+    let states = found.rows.iter().map(|row| Statement::State(row.state.clone()));
+    compared.state(&id, CHANGE, states.collect());
+}
 
 fn find(
     sides: &[Side; 2],
     measure: &Measure,
     section: &str,
     repeated: &certain::Repeated,
-) -> Found {
+) -> FunctionChanges {
     let [a, b] = sides;
     let sampled = [a, b].iter().all(|side| matches!(side.kind, Kind::Sampled { .. }));
     // What called a handler or the first function is no function.
@@ -98,7 +113,7 @@ fn find(
     let all = matches(a, b);
     let found = all.iter().copied();
     let found = found.filter(|m| explain::groups(sides, m).into_iter().flatten().any(has_any));
-    let mut rows: Vec<Row> = found.map(|matched| row(sides, &all, matched)).collect();
+    let mut rows: Vec<FunctionChange> = found.map(|matched| row(sides, &all, matched)).collect();
     let n = [a.all, b.all].map(|all| u64::try_from(all).unwrap_or(0));
     let inflation =
         sampled.then(|| certain::sampled(&mut rows, n, [a.idle.value, b.idle.value])).flatten();
@@ -107,7 +122,7 @@ fn find(
     leave_undecided(&mut rows, sides, repeated.is_set(), names_known);
     sort(&mut rows, sampled.then_some(n));
     name_apart(&mut rows, sides);
-    Found {
+    FunctionChanges {
         unit: measure.unit.clone(),
         rows,
         all: [a.all, b.all],
@@ -121,16 +136,16 @@ fn find(
 }
 
 /// A function on both sides, or on one; for certain as far as its figures show.
-fn row(sides: &[Side; 2], all: &[Match], matched: Match) -> Row {
+fn row(sides: &[Side; 2], all: &[Match], matched: Match) -> FunctionChange {
     let groups = explain::groups(sides, &matched);
     let own = groups.map(|group| group.map_or(0, |group| group.own.value));
     let calls = groups.map(|group| group.map_or(0, |group| group.calls));
-    Row {
+    FunctionChange {
         name: groups.into_iter().flatten().next_back().map_or_else(String::new, |g| g.name.clone()),
         is_one: is_one(groups, matched.how),
-        state: explain::state(sides, all, &matched),
+        state: state(sides, all, &matched),
         why: explain::why(sides, &matched),
-        certain: Certain::of_figures(&figures(sides, &matched), sides[0].one_model),
+        certain: Certainty::of_figures(&figures(sides, &matched), sides[0].one_model),
         matched,
         own,
         calls,
@@ -138,28 +153,35 @@ fn row(sides: &[Side; 2], all: &[Match], matched: Match) -> Row {
 }
 
 /// What neither repeated runs nor samples can decide.
-fn leave_undecided(rows: &mut [Row], sides: &[Side; 2], is_set: bool, names_known: [bool; 2]) {
+fn leave_undecided(
+    rows: &mut [FunctionChange],
+    sides: &[Side; 2],
+    is_set: bool,
+    names_known: [bool; 2],
+) {
     if is_set && sides[0].other_models {
         // How runs of one model vary does not show what it is off.
         for row in rows.iter_mut() {
-            if let Certain::No(_) = Certain::of_figures(&figures(sides, &row.matched), false) {
-                row.certain = Certain::No("the timing models may be off by as much".to_owned());
+            if let Certainty::Undecided(_) =
+                Certainty::of_figures(&figures(sides, &row.matched), false)
+            {
+                row.certain = Certainty::Undecided(Doubt::TimingModels);
             }
         }
     }
     if let Some(which) = nameless(names_known, [sides[0].all, sides[1].all]) {
         // Nothing is gone or new where nobody knows what is what.
         for row in rows.iter_mut() {
-            row.state.clear();
+            row.state = None;
             row.why.clear();
-            row.certain = Certain::No(format!("no names in {which}"));
+            row.certain = Certainty::Undecided(Doubt::NoNames(which));
         }
     }
 }
 
 /// The greatest change first; of samples, so many on each side.
-fn sort(rows: &mut [Row], samples: Option<[u64; 2]>) {
-    let weight = |row: &Row| match samples {
+fn sort(rows: &mut [FunctionChange], samples: Option<[u64; 2]>) {
+    let weight = |row: &FunctionChange| match samples {
         // Recordings of other lengths differ in everything: shares are compared.
         Some(n) => {
             let share = |side: usize| row.own[side] as f64 / n[side].max(1) as f64;
@@ -168,13 +190,13 @@ fn sort(rows: &mut [Row], samples: Option<[u64; 2]>) {
         None => row.own[1].abs_diff(row.own[0]),
     };
     rows.sort_by(|x, y| {
-        let key = |row: &Row| (weight(row), row.own[0].max(row.own[1]));
+        let key = |row: &FunctionChange| (weight(row), row.own[0].max(row.own[1]));
         key(y).cmp(&key(x)).then_with(|| x.name.cmp(&y.name))
     });
 }
 
 /// Namesakes get their files.
-fn name_apart(rows: &mut [Row], sides: &[Side; 2]) {
+fn name_apart(rows: &mut [FunctionChange], sides: &[Side; 2]) {
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
     rows.iter().for_each(|row| *times.entry(row.name.clone()).or_default() += 1);
     for row in rows.iter_mut().filter(|row| times.get(&row.name).is_some_and(|n| *n > 1)) {

@@ -2,12 +2,11 @@
 //! whatever their addresses.
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
-use strobe_model::measurement::{
-    Address, Cell, Column, Content, Measure, Measurement, Table, Unit,
-};
+use strobe_model::measurement::{Address, Cell, Column, Content, Measure, Table, Unit};
 
+use super::comparison::{Comparison, Note};
 use super::difference::Figure;
-use super::found::{Found, Row};
+use super::found::{FunctionChange, FunctionChanges};
 use super::groups::{Group, Instruction, Side};
 
 /// Functions that are shown by instruction.
@@ -18,13 +17,13 @@ const MOST: usize = 20_000;
 
 /// Adds a table for each function that changed much and whose instructions both sides have.
 pub(super) fn push(
-    compared: &mut Measurement,
+    compared: &mut Comparison,
     section: &str,
     sides: &[Side; 2],
-    found: &Found,
+    found: &FunctionChanges,
     measure: &Measure,
 ) {
-    let both = |row: &&Row| {
+    let both = |row: &&FunctionChange| {
         let a = &sides[0].groups.get(row.matched.a?)?.code;
         let b = &sides[1].groups.get(row.matched.b?)?.code;
         let some = !a.is_empty() && !b.is_empty() && a.len().max(b.len()) <= MOST;
@@ -35,13 +34,10 @@ pub(super) fn push(
     for row in changed {
         let (Some(a), Some(b)) = (row.matched.a, row.matched.b) else { continue };
         let table = table(sides, [&sides[0].groups[a], &sides[1].groups[b]], measure);
-        let id = super::free(compared, &format!("{section}-instructions-{}", row.name));
+        let id = compared.free(&format!("{section}-instructions-{}", row.name));
         let title = format!("instructions of {}: {}", row.name, measure.title);
-        let added = compared.push(&id, title, Content::Table(table));
-        added.notes.push(
-            "aligned by what the instructions do: = both, a or b only there; addresses may differ"
-                .to_owned(),
-        );
+        compared.push(&id, title, Content::Table(table));
+        compared.note(&id, Note::Alignment);
     }
 }
 

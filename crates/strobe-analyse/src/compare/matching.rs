@@ -20,15 +20,18 @@ const MOST_PAIRS: usize = 4_000_000;
 
 /// A function in both, or in one alone; by place in each side's groups.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Match {
-    pub(super) a: Option<usize>,
-    pub(super) b: Option<usize>,
-    pub(super) how: How,
+pub struct Match {
+    /// Its place in A.
+    pub a: Option<usize>,
+    /// Its place in B.
+    pub b: Option<usize>,
+    /// Why the two are taken for one.
+    pub how: How,
 }
 
 /// Why two functions are taken for one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum How {
+pub enum How {
     /// The same name, in the same file or where no file is known.
     Named,
     /// The same name in another file.

@@ -2,6 +2,7 @@
 
 use strobe_model::measurement::{Content, Measure, Measurement, Profile, Table, Unit};
 
+use super::comparison::Comparison;
 use super::difference::Figure;
 use super::kebab;
 use super::sum::Sum;
@@ -10,7 +11,7 @@ use crate::bands::{self, Band};
 
 /// Sums of all measures that both have: of cycles, by cause. What is nothing in both is left out.
 pub(super) fn push(
-    compared: &mut Measurement,
+    compared: &mut Comparison,
     id: &str,
     sides: [(&Measurement, &Profile, Option<&Band>); 2],
     windows: [u64; 2],

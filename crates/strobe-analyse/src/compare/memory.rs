@@ -3,7 +3,7 @@
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{Measurement, Quantity, Total, Unit};
 
-use super::words;
+use super::change::Change;
 
 /// What an image takes, by the names of the subject's facts.
 pub(super) const OF_IMAGE: [(&str, &str, &str); 2] =
@@ -17,14 +17,15 @@ const OF_MEMORY: [&str; 6] = {
 
 /// What a run needs of memory, which its functions do not show: totals of both that differ for
 /// certain; of an image what changed by that factor.
-pub(super) fn changes(a: &Measurement, b: &Measurement, worth: f64) -> Vec<String> {
+pub(super) fn changes(a: &Measurement, b: &Measurement, worth: f64) -> Vec<Change> {
     let image = OF_IMAGE.iter().filter_map(|(name, _, title)| {
         let [x, y] = [a, b].map(|side| Some(fact(side, name)?.value()?.as_f64()));
         let (x, y) = (x?, y?);
         // Nearly every change of code changes it by a few bytes.
         let by = x.max(y) / x.min(y).max(1.0);
-        (x != y && by >= worth)
-            .then(|| format!("{title} {} -> {} bytes", words::real(x), words::real(y)))
+        let title = (*title).to_owned();
+        let is_worth = x != y && by >= worth;
+        is_worth.then_some(Change::Memory { title, sides: [x, y], unit: Unit::BYTES })
     });
     let each = OF_MEMORY.iter().filter_map(|id| {
         let of_a = a.totals.iter().find(|total| total.id == *id)?;
@@ -38,10 +39,9 @@ pub(super) fn changes(a: &Measurement, b: &Measurement, worth: f64) -> Vec<Strin
         };
         let ((x_low, x_high), (y_low, y_high)) = (bounds(x)?, bounds(y)?);
         let differ = x.unit() == y.unit() && (x_high < y_low || y_high < x_low);
-        let unit = if *x.unit() == Unit::COUNT { String::new() } else { format!(" {}", x.unit()) };
-        let value = |quantity: &Quantity| Some(words::real(quantity.value()?.as_f64()));
-        let (x, y) = (value(x)?, value(y)?);
-        differ.then(|| format!("{title} {x} -> {y}{unit}"))
+        let sides = [x.value()?.as_f64(), y.value()?.as_f64()];
+        let (title, unit) = (title.clone(), x.unit().clone());
+        differ.then_some(Change::Memory { title, sides, unit })
     });
     each.chain(image).collect()
 }

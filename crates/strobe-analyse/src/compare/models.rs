@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use strobe_model::measurement::{Finding, Measurement, ON_A_CHIP, Severity};
+use strobe_model::measurement::{Measurement, ON_A_CHIP};
 
+use super::comparison::Comparison;
+use super::unlike::Unlike;
 use crate::bands::{self, Band};
 
 /// The instrument whose bounds are those of a model.
@@ -24,20 +26,16 @@ pub(super) fn shares_model(a: &Measurement, b: &Measurement) -> bool {
 /// Both sides, where they do not share a timing model with what that of each may be off; profiles
 /// without it.
 pub(super) fn with_bands<'m>(
-    compared: &mut Measurement,
+    compared: &mut Comparison,
     sides: [&'m Measurement; 2],
 ) -> [(Cow<'m, Measurement>, Option<Band>); 2] {
     let bands = sides.map(bands::band);
     if shares_model(sides[0], sides[1]) {
-        let text = "both rest on one timing model of the core: what that is off, they share, and \
-                    the differences are without it";
-        compared.findings.push(Finding::new(Severity::Note, "shared-model", text));
+        compared.unlike.push(Unlike::SharedModel);
         return sides.map(|side| (Cow::Borrowed(side), None));
     }
     if bands.iter().any(Option::is_some) {
-        let text = "the two do not rest on one timing model of a core and its memory: what that of \
-                    each may be off is in the bounds of its cycles and times";
-        compared.findings.push(Finding::new(Severity::Note, "other-model", text));
+        compared.unlike.push(Unlike::OtherModel);
     }
     let [of_a, of_b] = bands;
     [(sides[0], of_a), (sides[1], of_b)].map(|(side, band)| match band {

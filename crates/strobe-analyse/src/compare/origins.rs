@@ -1,9 +1,9 @@
 //! Causes that lie in how a program was put together: arithmetic of floating-point numbers in
 //! software that one build has and the other has not, and other versions of a library.
 
-use super::found::Row;
+use super::explain::Cause;
+use super::found::FunctionChange;
 use super::groups::Group;
-use super::words::{counted, grouped, some};
 
 /// Whether a function is arithmetic of floating-point numbers in software: by the names of the
 /// Arm run-time ABI (section "The floating-point helper functions") and of GCC's libgcc ("Soft
@@ -41,46 +41,71 @@ fn is_operation(arm: &str) -> bool {
 }
 
 /// Soft-float that one side alone calls from a function that is in both.
-pub(super) fn arithmetic(a: &Group, b: &Group) -> Option<String> {
+pub(super) fn arithmetic(a: &Group, b: &Group) -> Option<Cause> {
     if is_soft_float(&a.name) || is_soft_float(&b.name) {
         return None;
     }
-    let only = |x: &Group, y: &Group| -> Vec<String> {
-        let all = x.near.difference(&y.near);
-        all.filter(|name| is_soft_float(name)).cloned().collect()
-    };
-    let (new, gone) = (only(b, a), only(a, b));
-    let names = |all: &[String]| some(all.iter().map(String::as_str), 3);
-    let had = |group: &Group| group.near.iter().any(|name| is_soft_float(name));
+    let (new, gone) = (soft_float_of(b, a), soft_float_of(a, b));
     match (new.is_empty(), gone.is_empty()) {
-        (false, _) if had(a) => Some(format!("now calls {} as well", names(&new))),
-        (false, _) => Some(format!("now calls {}: soft-float came in", names(&new))),
-        (true, false) if had(b) => Some(format!("no longer calls {}", names(&gone))),
-        (true, false) => Some(format!("no longer calls {}: soft-float is gone", names(&gone))),
+        (false, _) => Some(Cause::SoftFloat { names: new, now: true, others: calls_soft_float(a) }),
+        (true, false) => {
+            Some(Cause::SoftFloat { names: gone, now: false, others: calls_soft_float(b) })
+        }
         (true, true) => None,
     }
 }
 
+/// Soft-float near one function and not near the other.
+fn soft_float_of(here: &Group, there: &Group) -> Vec<String> {
+    let all = here.near.difference(&there.near);
+    all.filter(|name| is_soft_float(name)).cloned().collect()
+}
+
+fn calls_soft_float(group: &Group) -> bool {
+    group.near.iter().any(|name| is_soft_float(name))
+}
+
+/// Soft-float that one side alone has, in all functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SoftFloat {
+    /// The number of its functions.
+    pub functions: usize,
+    /// What they take in all.
+    pub takes: i64,
+    /// Whether B has it, not A.
+    pub now: bool,
+}
+
 /// Soft-float that one side alone has, in all functions, for the verdict.
-pub(super) fn came(rows: &[Row], unit: &str) -> Option<String> {
-    let float = || rows.iter().filter(|row| is_soft_float(&row.name));
-    let sum = |side: usize| float().fold(0i64, |sum, row| sum.saturating_add(row.own[side]));
-    let n = counted(float().count(), "function");
-    match [sum(0), sum(1)] {
-        [0, all] if all > 0 => Some(format!("soft-float came in: {n}, {} {unit}", grouped(all))),
-        [all, 0] if all > 0 => Some(format!("soft-float is gone: {n}, {} {unit}", grouped(all))),
+pub(super) fn soft_float(rows: &[FunctionChange]) -> Option<SoftFloat> {
+    let all: Vec<&FunctionChange> = rows.iter().filter(|row| is_soft_float(&row.name)).collect();
+    let sums = [0, 1]
+        .map(|side: usize| all.iter().fold(0i64, |sum, row| sum.saturating_add(row.own[side])));
+    let functions = all.len();
+    match sums {
+        [0, takes] if takes > 0 => Some(SoftFloat { functions, takes, now: true }),
+        [takes, 0] if takes > 0 => Some(SoftFloat { functions, takes, now: false }),
         _ => None,
     }
 }
 
+/// A library of which the sides have other versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LibraryVersion {
+    /// Its name.
+    pub library: String,
+    /// The version of each side.
+    pub versions: [String; 2],
+}
+
 /// Another version of the library that a function is from, by the folders of its file: those of
 /// package managers have the version behind the name.
-pub(super) fn version(a: &Group, b: &Group) -> Option<String> {
+pub(super) fn version(a: &Group, b: &Group) -> Option<LibraryVersion> {
     other_version(a.file.as_deref()?, b.file.as_deref()?)
 }
 
 /// The same of two paths.
-pub(super) fn other_version(a: &str, b: &str) -> Option<String> {
+pub(super) fn other_version(a: &str, b: &str) -> Option<LibraryVersion> {
     let parts = |path: &str| path.split(['/', '\\']).map(str::to_owned).collect::<Vec<_>>();
     let (a, b) = (parts(a), parts(b));
     let differing: Vec<(&String, &String)> = a.iter().zip(&b).filter(|(a, b)| a != b).collect();
@@ -88,7 +113,10 @@ pub(super) fn other_version(a: &str, b: &str) -> Option<String> {
         return None;
     };
     let (of_a, of_b) = (versioned(a)?, versioned(b)?);
-    (of_a.0 == of_b.0).then(|| format!("another version of {}: {} -> {}", of_a.0, of_a.1, of_b.1))
+    (of_a.0 == of_b.0).then(|| LibraryVersion {
+        library: of_a.0.to_owned(),
+        versions: [of_a.1, of_b.1].map(str::to_owned),
+    })
 }
 
 /// `cortex-m-0.7.6`, `newlib_4.1.0` and `freertos-v10.4`: a name, and a version of two numbers at
@@ -152,31 +180,31 @@ mod tests {
     }
 
     #[test]
-    fn what_came_in_is_named() {
+    fn soft_float_of_one_side_is_a_cause() {
         let (off, on) = (group("a.c", &["main"]), group("a.c", &["main", "__aeabi_fmul"]));
         let more = group("a.c", &["__aeabi_fmul", "__aeabi_dmul"]);
-        let text = |a, b| arithmetic(a, b).unwrap_or_default();
-        assert_eq!(text(&off, &on), "now calls __aeabi_fmul: soft-float came in");
-        assert_eq!(text(&on, &off), "no longer calls __aeabi_fmul: soft-float is gone");
-        assert_eq!(text(&on, &more), "now calls __aeabi_dmul as well");
-        assert_eq!(text(&on, &on), "");
+        let cause = |name: &str, now, others| {
+            Some(Cause::SoftFloat { names: vec![name.to_owned()], now, others })
+        };
+        assert_eq!(arithmetic(&off, &on), cause("__aeabi_fmul", true, false));
+        assert_eq!(arithmetic(&on, &off), cause("__aeabi_fmul", false, false));
+        assert_eq!(arithmetic(&on, &more), cause("__aeabi_dmul", true, true));
+        assert_eq!(arithmetic(&on, &on), None);
     }
 
     #[test]
     fn versions_are_those_of_folders() {
         let version = |a: &str, b: &str| version(&group(a, &[]), &group(b, &[]));
-        let expected = Some("another version of cortex-m: 0.7.6 -> 0.7.7".to_owned());
-        assert_eq!(
-            version("/r/cortex-m-0.7.6/src/asm.rs", "/r/cortex-m-0.7.7/src/asm.rs"),
-            expected
-        );
+        let of = |library: &str, a: &str, b: &str| {
+            let versions = [a, b].map(str::to_owned);
+            Some(LibraryVersion { library: library.to_owned(), versions })
+        };
+        let found = version("/r/cortex-m-0.7.6/src/asm.rs", "/r/cortex-m-0.7.7/src/asm.rs");
+        assert_eq!(found, of("cortex-m", "0.7.6", "0.7.7"));
         assert_eq!(version("/r/heap-1/a.c", "/r/heap-2/a.c"), None, "no version has one number");
         assert_eq!(version("/r/heap-1.2/a.c", "/r/list-1.2/a.c"), None);
         assert_eq!(version("/r/heap-1.2/a.c", "/r/heap-1.2/b.c"), None);
         assert_eq!(version("/r/heap-1.2/a.c", "/r/x/heap-1.3/a.c"), None);
-        assert_eq!(
-            version("ü-1.2/a.c", "ü-1.3/a.c").as_deref(),
-            Some("another version of ü: 1.2 -> 1.3")
-        );
+        assert_eq!(version("ü-1.2/a.c", "ü-1.3/a.c"), of("ü", "1.2", "1.3"));
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strobe_model::measurement::{
-    Cell, Column, Content, Finding, Kind, Measure, Measurement, Profile, Severity, Table,
-};
+use strobe_model::measurement::{Cell, Column, Content, Kind, Measure, Profile, Table};
 
+use super::comparison::{Comparison, Note, SideId};
 use super::difference::{Figure, three_of};
 use super::lines;
 use super::sum::Sum;
+use super::unlike::Unlike;
 use crate::attribution::{By, rows};
 use crate::bands::{self, Band};
 
@@ -17,7 +17,7 @@ type Banded<'m> = (&'m Profile, Option<&'m Band>);
 
 /// Adds the files and the lines that both profiles know.
 pub(super) fn push(
-    compared: &mut Measurement,
+    compared: &mut Comparison,
     section: &str,
     sides: [Banded<'_>; 2],
     measure: &Measure,
@@ -25,8 +25,8 @@ pub(super) fn push(
 ) {
     let profiles = sides.map(|(profile, _)| profile);
     match profiles.map(|profile| profile.files.is_empty()) {
-        [true, false] => no_files(compared, "a"),
-        [false, true] => no_files(compared, "b"),
+        [true, false] => compared.unlike.push(Unlike::NoFiles(SideId::A)),
+        [false, true] => compared.unlike.push(Unlike::NoFiles(SideId::B)),
         _ => {}
     }
     let has_lines = |profile: &&Profile| profile.frames.line.iter().any(Option::is_some);
@@ -41,23 +41,13 @@ pub(super) fn push(
         };
         if let Some(table) = table(sides, measure, (&by, what), &moved, one_model) {
             let title = format!("{id}: {}", measure.title);
-            let added = compared.push(&format!("{section}-{id}"), title, Content::Table(table));
+            let id = format!("{section}-{id}");
+            compared.push(&id, title, Content::Table(table));
             if !moved.is_empty() {
-                added.notes.push(LINES.to_owned());
+                compared.note(&id, Note::MovedLines);
             }
         }
     }
-}
-
-const LINES: &str = "lines are those of b: where a function begins or ends at another line in a, \
-                     its lines there are counted from that";
-
-fn no_files(compared: &mut Measurement, side: &str) {
-    let text = format!(
-        "{side} knows no source files (it has no debug information): files and lines are not \
-         compared"
-    );
-    compared.findings.push(Finding::new(Severity::Note, "no-files", text));
 }
 
 /// Nothing unless both know files and something differs.

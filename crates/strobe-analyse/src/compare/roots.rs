@@ -4,9 +4,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use strobe_model::measurement::{Content, Finding, Measurement, Severity};
+use strobe_model::measurement::{Content, Measurement};
 
+use super::comparison::Comparison;
 use super::origins;
+use super::unlike::Unlike;
 
 /// So many files that lie alike in two directories make them one tree, whatever lies beside them.
 const A_TREE: usize = 3;
@@ -19,15 +21,17 @@ const MOST_FILES: usize = 20_000;
 
 /// A directory of A that is one of B.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Root {
-    a: String,
-    b: String,
+pub struct Root {
+    /// Its path in A.
+    pub a: String,
+    /// Its path in B.
+    pub b: String,
 }
 
 /// A with the files of B's directories, where both were built from one tree at two places; adds
 /// which ones those are.
 pub(super) fn as_in_b<'m>(
-    compared: &mut Measurement,
+    compared: &mut Comparison,
     a: &'m Measurement,
     b: &Measurement,
 ) -> Cow<'m, Measurement> {
@@ -44,13 +48,7 @@ pub(super) fn as_in_b<'m>(
             }
         }
     }
-    let each = roots.iter().map(|root| format!("{} (a) is {} (b)", root.a, root.b));
-    let text = format!(
-        "built in different directories: {}; files are matched by their paths within, and shown \
-         by those of b",
-        each.collect::<Vec<_>>().join(", ")
-    );
-    compared.findings.push(Finding::new(Severity::Note, "other-directory", text));
+    compared.unlike.push(Unlike::Directories(roots));
     Cow::Owned(moved)
 }
 

@@ -2,46 +2,46 @@
 //! much every figure varies.
 
 use std::collections::BTreeMap;
-use strobe_model::measurement::ids;
 
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
-    Cell, Column, Content, Ended, Finding, Measurement, NamedPart, Number, Severity, Table, Unit,
+    Cell, Column, Content, Ended, Measurement, NamedPart, Number, Table, Unit,
 };
 
-use super::certain::{Certain, RATE, Repeated};
+use super::certain::{Certainty, Doubt, RATE, Repeated};
+use super::comparison::{CERTAIN, Comparison, Note, Statement};
+use super::unlike::Unlike;
 use super::{compare, of_two};
 use crate::figures::figures;
 use crate::statistics::counts::corrected;
 use crate::statistics::repeated::{Difference, Runs, welch};
+
+/// The section of figures that vary.
+const SPREAD: &str = "spread";
 
 /// Figures of these groups have a row of their own.
 const SHOWN: [&str; 7] =
     ["totals/", "window/", "interrupts/", "latencies/", "durations/", "wake-ups/", "pins/"];
 
 /// Compares sets of runs; a set of one is that run. Nothing where a set is empty.
-pub fn compare_sets(a: &[Measurement], b: &[Measurement]) -> Option<Measurement> {
+pub fn compare_sets(a: &[Measurement], b: &[Measurement]) -> Option<Comparison> {
     let (in_a, in_b) = (middle(a)?, middle(b)?);
     if a.len() < 2 && b.len() < 2 {
         return Some(compare(in_a, in_b));
     }
     let repeated = Repeated { a: a.iter().collect(), b: b.iter().collect() };
     let mut compared = of_two(in_a, in_b, &repeated);
-    let table = spread(a, b);
+    let (table, certain) = spread(a, b);
     let title = format!("spread of {} runs (a) and {} runs (b)", a.len(), b.len());
-    let added = compared.push("spread", title, Content::Table(table));
-    added.notes.push(format!(
-        "certain: Welch's test of two means, corrected for the number of rows (Benjamini and \
-         Hochberg, \
-         {:.0} % false alarms); figures that are equal in all runs are compared exactly",
-        RATE * 100.0
-    ));
-    added
-        .notes
-        .push("the run shown of each side is the one in the middle by its first total".to_owned());
+    compared.push(SPREAD, title, Content::Table(table));
+    compared.note(SPREAD, Note::SpreadTest);
+    compared.note(SPREAD, Note::MiddleRun);
+    compared.state(SPREAD, CERTAIN, certain);
     // Behind the verdict and the functions.
-    let at = compared.sections.iter().position(|s| s.id.starts_with(ids::prefix::TOTALS));
+    let sections = &mut compared.measurement.sections;
+    let at = sections.iter().position(|section| section.id.starts_with(ids::prefix::TOTALS));
     if let Some(at) = at {
-        compared.sections[at..].rotate_right(1);
+        sections[at..].rotate_right(1);
     }
     let parts = [("a", a), ("b", b)].into_iter().flat_map(|(name, set)| {
         set.iter().zip(1..).map(move |(run, n)| NamedPart {
@@ -49,12 +49,12 @@ pub fn compare_sets(a: &[Measurement], b: &[Measurement]) -> Option<Measurement>
             measurement: run.clone(),
         })
     });
-    compared.parts = parts.collect();
+    compared.measurement.parts = parts.collect();
     Some(compared)
 }
 
 /// Runs of a set that ended otherwise than the rest have done other work, whichever run is shown.
-pub(super) fn ends(compared: &mut Measurement, repeated: &Repeated) {
+pub(super) fn ends(compared: &mut Comparison, repeated: &Repeated) {
     let mut all: Vec<(&Ended, [usize; 2])> = Vec::new();
     for (side, runs) in [&repeated.a, &repeated.b].into_iter().enumerate() {
         for run in runs {
@@ -69,13 +69,9 @@ pub(super) fn ends(compared: &mut Measurement, repeated: &Repeated) {
     if all.len() < 2 {
         return;
     }
-    let each = all.iter().map(|(end, [a, b])| format!("{} ({a} of a, {b} of b)", end.text));
-    let text = format!(
-        "runs ended for different reasons: {}; times and sums may not be of the same work",
-        each.collect::<Vec<_>>().join(", ")
-    );
-    compared.findings.retain(|finding| finding.code != "other-end");
-    compared.findings.push(Finding::new(Severity::Warning, "other-end", text));
+    let ends = all.into_iter().map(|(end, runs)| (end.text.clone(), runs)).collect();
+    compared.unlike.retain(|unlike| !matches!(unlike, Unlike::End(_)));
+    compared.unlike.push(Unlike::RunEnds(ends));
 }
 
 /// The run in the middle by its first total.
@@ -94,22 +90,22 @@ struct Row {
     a: Runs,
     b: Runs,
     difference: Option<Difference>,
-    certain: Certain,
+    certain: Certainty,
 }
 
-/// Every figure that all runs have and that is not the same in all of them.
-fn spread(a: &[Measurement], b: &[Measurement]) -> Table {
+/// Every figure that all runs have and that is not the same in all of them, with whether it differs.
+fn spread(a: &[Measurement], b: &[Measurement]) -> (Table, Vec<Statement>) {
     let mut rows = rows(a, b);
     let chances: Vec<f64> =
         rows.iter().filter_map(|row| Some(row.difference?.chance)).filter(|p| *p > 0.0).collect();
     let mut corrected = corrected(&chances).into_iter();
     for row in &mut rows {
         row.certain = match row.difference {
-            None => Certain::No("one run of a side: give several of each".to_owned()),
-            Some(difference) if difference.chance == 0.0 => Certain::Yes,
+            None => Certainty::Undecided(Doubt::OneRun),
+            Some(difference) if difference.chance == 0.0 => Certainty::Yes,
             Some(_) => match corrected.next() {
-                Some(chance) if chance < RATE => Certain::Test(chance),
-                _ => Certain::No("runs vary as much".to_owned()),
+                Some(chance) if chance < RATE => Certainty::Test(chance),
+                _ => Certainty::Undecided(Doubt::RunsVary),
             },
         };
     }
@@ -136,6 +132,7 @@ fn spread(a: &[Measurement], b: &[Measurement]) -> Table {
         figure("high", "at most").worth(2),
         Column::text("verdict", "certain"),
     ]);
+    let mut certain = Vec::new();
     for row in rows {
         let end = |of: fn(&Difference) -> f64| Cell::from(row.difference.as_ref().map(of));
         table.row([
@@ -149,10 +146,11 @@ fn spread(a: &[Measurement], b: &[Measurement]) -> Table {
             (row.b.mean - row.a.mean).into(),
             end(|d| d.low),
             end(|d| d.high),
-            row.certain.words().into(),
+            Cell::Empty,
         ]);
+        certain.push(Statement::Certainty(row.certain));
     }
-    table
+    (table, certain)
 }
 
 fn rows(a: &[Measurement], b: &[Measurement]) -> Vec<Row> {
@@ -175,7 +173,7 @@ fn rows(a: &[Measurement], b: &[Measurement]) -> Vec<Row> {
         let is_same = a.min == b.max && a.max == b.min;
         let difference = welch(&a, &b);
         let name = name.clone();
-        (!is_same).then_some(Row { name, a, b, difference, certain: Certain::Equal })
+        (!is_same).then_some(Row { name, a, b, difference, certain: Certainty::Equal })
     };
     names.filter_map(row).collect()
 }

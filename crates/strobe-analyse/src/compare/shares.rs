@@ -7,7 +7,9 @@ use strobe_model::measurement::{
     Cell, Column, Content, Kind, Measure, Measurement, Number, Profile, Table, Trust, Unit,
 };
 
-use super::certain::{Certain, RATE};
+use super::certain::{Certainty, Doubt, RATE};
+use super::change::Change;
+use super::comparison::{CERTAIN, Comparison, Note, Statement};
 use super::difference::{Figure, three_of};
 use super::groups::{NOWHERE, Side};
 use super::matching::matches;
@@ -15,20 +17,23 @@ use super::sum::Sum;
 use crate::bands::Band;
 use crate::statistics::counts::{chance, corrected};
 
+/// The section of shares.
+const SHARES: &str = "profile-shares";
+
 /// A function's part of both sides.
 struct Row {
     name: String,
     parts: [Sum; 2],
-    certain: Certain,
+    certain: Certainty,
 }
 
 /// Adds a table of shares where one side counts samples and the other does not. Returns which
 /// function's share differs most beyond chance, if one does.
 pub(super) fn push(
-    compared: &mut Measurement,
+    compared: &mut Comparison,
     [a, b]: [&Measurement; 2],
     bands: [Option<&Band>; 2],
-) -> Option<String> {
+) -> Option<Change> {
     let [(of_a, in_a), (of_b, in_b)] = [first(a)?, first(b)?];
     let sampled = [in_a, in_b].map(|measure| matches!(measure.kind, Kind::Sampled { .. }));
     if in_a.unit == in_b.unit || sampled[0] == sampled[1] {
@@ -44,19 +49,16 @@ pub(super) fn push(
     let rows = rows(&sides, usize::from(sampled[1]));
     let [unit_a, unit_b] = [&in_a.unit, &in_b.unit];
     let title = format!("functions: shares of all {unit_a} (a) and of all {unit_b} (b)");
-    let table = Content::Table(table(&sides, &rows));
-    let added = compared.push("profile-shares", title, table);
-    added.notes.push(format!(
-        "certain: the share of samples against what the other side has, within its bounds, \
-         corrected for the number of rows (Benjamini and Hochberg, {:.0} % false alarms); samples \
-         are taken as independent",
-        RATE * 100.0
-    ));
+    compared.push(SHARES, title, Content::Table(table(&sides, &rows)));
+    compared.note(SHARES, Note::ShareTest);
+    let certain = rows.iter().map(|row| Statement::Certainty(row.certain.clone()));
+    compared.state(SHARES, CERTAIN, certain.collect());
     let Some(most) = rows.iter().find(|row| row.certain.is_known()) else {
-        return Some("no function's share differs beyond chance".to_owned());
+        return Some(Change::NoShare);
     };
-    let [x, y] = [0, 1].map(|side| percent(most.parts[side].value, sides[side].all));
-    Some(format!("shares: {} has {x:.1} % of {unit_a} (a), {y:.1} % of {unit_b} (b)", most.name))
+    let percent = [0, 1].map(|side| percent(most.parts[side].value, sides[side].all));
+    let units = [unit_a.clone(), unit_b.clone()];
+    Some(Change::Share { function: most.name.clone(), percent, units })
 }
 
 /// The profile of functions and what it counts.
@@ -81,19 +83,19 @@ fn rows(sides: &[Side; 2], sampled: usize) -> Vec<Row> {
             (parts.iter().any(|part| part.value != 0) && name != NOWHERE).then_some(Row {
                 name,
                 parts,
-                certain: Certain::Equal,
+                certain: Certainty::Equal,
             })
         })
         .collect();
     if sides.iter().any(|side| side.idle.value > 0) {
         let parts = [sides[0].idle, sides[1].idle];
-        rows.push(Row { name: "(idle)".to_owned(), parts, certain: Certain::Equal });
+        rows.push(Row { name: "(idle)".to_owned(), parts, certain: Certainty::Equal });
     }
     let chances: Vec<f64> = rows.iter().map(|row| by_chance(row, sides, sampled)).collect();
     for (row, chance) in rows.iter_mut().zip(corrected(&chances)) {
         row.certain = match chance {
-            chance if chance < RATE => Certain::Test(chance),
-            _ => Certain::No(String::new()),
+            chance if chance < RATE => Certainty::Test(chance),
+            _ => Certainty::Undecided(Doubt::Bounds),
         };
     }
     let apart = |row: &Row| {
@@ -134,8 +136,7 @@ fn table(sides: &[Side; 2], rows: &[Row]) -> Table {
     for row in rows {
         let shares = [0, 1].map(|side| share(row.parts[side], &sides[side]));
         let [x, y, difference] = three_of(shares, false);
-        let words = row.certain.words();
-        table.row([Cell::from(row.name.as_str()), x, y, difference, words.into()]);
+        table.row([Cell::from(row.name.as_str()), x, y, difference, Cell::Empty]);
     }
     table
 }

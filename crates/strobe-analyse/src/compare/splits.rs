@@ -3,7 +3,7 @@
 
 use super::groups::{Group, Side};
 use super::matching::{How, Marks, Match};
-use super::words::grouped;
+use super::state::Origin;
 
 /// What the other one takes less is no less than this part of what was split off, and no more than
 /// its inverse: a split costs a call and some moves.
@@ -16,11 +16,11 @@ const ABOUT_BY_CALLER: f64 = 0.25;
 /// The part of a function's sequences of instructions that the other one has to have.
 const WITHIN: f64 = 0.3;
 
-/// What became of a function that is on one side alone, if on the other it is a part of another.
-pub(super) fn state(sides: &[Side; 2], all: &[Match], alone: &Match) -> Option<String> {
-    let ([new, old], at, words) = match (alone.a, alone.b) {
-        (None, Some(at)) => ([1, 0], at, ["new: split from", "less"]),
-        (Some(at), None) => ([0, 1], at, ["gone: now part of", "more"]),
+/// The other function of which one that is on one side alone is a part on the other side.
+pub(super) fn origin(sides: &[Side; 2], all: &[Match], alone: &Match) -> Option<Origin> {
+    let ([new, old], at) = match (alone.a, alone.b) {
+        (None, Some(at)) => ([1, 0], at),
+        (Some(at), None) => ([0, 1], at),
         _ => return None,
     };
     let part = &sides[new].groups[at];
@@ -34,8 +34,8 @@ pub(super) fn state(sides: &[Side; 2], all: &[Match], alone: &Match) -> Option<S
         (here.file == part.file && lost > 0).then_some((here, there, lost))
     });
     let losses: Vec<(&Group, &Group, i64)> = losses.collect();
-    let (whole, lost) = by_caller(part, &losses).or_else(|| by_likeness(part, &losses))?;
-    Some(format!("{} {}, which takes {} {}", words[0], whole.name, grouped(lost), words[1]))
+    let (whole, by) = by_caller(part, &losses).or_else(|| by_likeness(part, &losses))?;
+    Some(Origin::Part { whole: whole.name.clone(), by })
 }
 
 /// Whether what one takes less is about what the other takes.

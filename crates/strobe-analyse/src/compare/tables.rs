@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use strobe_model::measurement::ids;
 
-use strobe_model::measurement::{
-    Cell, CellKind, Column, Content, Finding, Measurement, Section, Severity, Table,
-};
+use strobe_model::measurement::{Cell, CellKind, Column, Content, Measurement, Section, Table};
 
+use super::change::Change;
+use super::comparison::Comparison;
 use super::difference::{Figure, three};
-use super::free;
 use super::models::is_one_model;
+use super::unlike::Unlike;
 use crate::naming::placeless;
 
 /// Sections that are read for what they say of code, and compared by function.
@@ -23,7 +23,7 @@ const MOST_COLUMNS: u8 = 15;
 
 /// Adds a table of differences for each table of both whose rows have names. Returns in which
 /// tables, and rows of them, something differs.
-pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) -> Vec<String> {
+pub(super) fn push(compared: &mut Comparison, a: &Measurement, b: &Measurement) -> Vec<Change> {
     let one_model = is_one_model(a, b);
     let mut not_compared = Vec::new();
     let mut differing = Vec::new();
@@ -34,23 +34,35 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
             continue;
         };
         if let Some((table, most)) = table(of_a, of_b, one_model) {
-            differing.extend(most.map(|most| format!("{}: {most}", section.id)));
+            differing.extend(most.map(|most| most.in_section(&section.id)));
             let Section { id, title, .. } = section;
-            let id = free(compared, id);
+            let id = compared.free(id);
             compared.push(&id, title.clone(), Content::Table(table)).notes = section.notes.clone();
         } else {
-            not_compared.push(section.id.as_str());
+            not_compared.push(section.id.clone());
         }
     }
     if !not_compared.is_empty() {
-        let tables = not_compared.join(", ");
-        let text =
-            format!("tables whose rows have no names of their own are not compared: {tables}");
-        let count = not_compared.len() as u64;
-        let finding = Finding::new(Severity::Note, "not-compared", text);
-        compared.findings.push(Finding { count, ..finding });
+        compared.unlike.push(Unlike::NamelessRows(not_compared));
     }
     differing
+}
+
+/// A cell that differs.
+#[derive(Clone)]
+struct Differing {
+    /// By how many times.
+    by: f64,
+    column: String,
+    row: String,
+    sides: [f64; 2],
+}
+
+impl Differing {
+    fn in_section(self, section: &str) -> Change {
+        let Differing { column, row, sides, .. } = self;
+        Change::Cell { section: section.to_owned(), column, row, sides }
+    }
 }
 
 /// Rows by name, in their order.
@@ -146,7 +158,7 @@ fn named<'t>(a: &'t Table, b: &'t Table) -> Option<(Rows<'t>, Rows<'t>, usize)> 
 }
 
 /// The table, and the row that differs most by ratio in the first column that matters, if any does.
-fn table(a: &Table, b: &Table, one_model: bool) -> Option<(Table, Option<String>)> {
+fn table(a: &Table, b: &Table, one_model: bool) -> Option<(Table, Option<Differing>)> {
     let (of_a, of_b, key) = named(a, b)?;
     let place = |column: &Column| {
         let same = |there: &Column| {
@@ -199,16 +211,17 @@ fn table(a: &Table, b: &Table, one_model: bool) -> Option<(Table, Option<String>
         let last = |rows: &Rows, len: usize| rows.places.get(name).is_none_or(|row| *row >= len);
         last(&of_a, a.len()) && last(&of_b, b.len())
     };
-    let mut most: Vec<Option<(f64, String)>> = vec![None; pairs.len()];
+    let mut most: Vec<Option<Differing>> = vec![None; pairs.len()];
     for name in of_a.names.iter().chain(new) {
         let mut cells = vec![Cell::from(name.as_str())];
         for (most, (in_a, in_b, column)) in most.iter_mut().zip(&pairs) {
             let figures = (of_a.figure(name, *in_a), of_b.figure(name, *in_b));
             let change = ratio(&figures).filter(|_| !is_footer(name) && !column.moment);
-            if let Some((by, words)) =
-                change.filter(|(by, _)| most.as_ref().is_none_or(|m| *by > m.0))
+            if let Some((by, sides)) =
+                change.filter(|(by, _)| most.as_ref().is_none_or(|most| *by > most.by))
             {
-                *most = Some((by, format!("{} of {name} {words}", column.title)));
+                let (column, row) = (column.title.clone(), name.clone());
+                *most = Some(Differing { by, column, row, sides });
             }
             // What adds up is cycles of code, as functions are; what else there is depends on the
             // moment too, which a run of another model shifts.
@@ -232,18 +245,17 @@ fn table(a: &Table, b: &Table, one_model: bool) -> Option<(Table, Option<String>
 
 /// What changed most in the first column in which something changed by much: columns begin with
 /// what a table is about.
-fn first_of(most: Vec<Option<(f64, String)>>) -> Option<String> {
-    let by = |most: &Option<(f64, String)>| most.as_ref().map_or(0.0, |(by, _)| *by);
+fn first_of(most: Vec<Option<Differing>>) -> Option<Differing> {
+    let by = |most: &Option<Differing>| most.as_ref().map_or(0.0, |most| most.by);
     let much = most.iter().position(|column| by(column) >= super::WORTH_NAMING);
-    let most = match much {
+    match much {
         Some(at) => most.into_iter().nth(at).flatten(),
         None => most.into_iter().max_by(|x, y| by(x).total_cmp(&by(y))).flatten(),
-    };
-    most.map(|(_, words)| words)
+    }
 }
 
-/// By how many times two figures differ, whichever is larger, and the two in words.
-pub(super) fn ratio((a, b): &(Option<Figure>, Option<Figure>)) -> Option<(f64, String)> {
+/// By how many times two figures differ, whichever is larger, and the two.
+pub(super) fn ratio((a, b): &(Option<Figure>, Option<Figure>)) -> Option<(f64, [f64; 2])> {
     let [x, y] = [a, b].map(|figure| figure.as_ref().and_then(|f| f.value).map(|v| v.as_f64()));
     let (x, y) = (x?, y?);
     if x == y || x < 0.0 || y < 0.0 {
@@ -251,5 +263,5 @@ pub(super) fn ratio((a, b): &(Option<Figure>, Option<Figure>)) -> Option<(f64, S
     }
     // What appears from nothing counts as from one.
     let by = x.max(y) / x.min(y).max(1.0);
-    Some((by, format!("{} -> {}", super::words::real(x), super::words::real(y))))
+    Some((by, [x, y]))
 }

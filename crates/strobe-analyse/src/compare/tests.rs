@@ -10,8 +10,8 @@ use strobe_model::measurement::{
     Stacks, Subject, Table, Trust, Unit, Values, Window,
 };
 
-use super::compare;
 use super::difference::Figure;
+use super::{Comparison, Unlike};
 use crate::figures::figures;
 
 fn measure(id: &str, kind: Kind) -> Measure {
@@ -123,6 +123,15 @@ fn modelled() -> Kind {
     Kind::Modelled { why: "flash".to_owned() }
 }
 
+/// The figures of a comparison.
+fn compare(a: &Measurement, b: &Measurement) -> Measurement {
+    super::compare(a, b).measurement
+}
+
+fn codes(compared: &Comparison) -> Vec<&'static str> {
+    compared.unlike.iter().map(Unlike::code).collect()
+}
+
 fn cell<'m>(compared: &'m Measurement, section: &str, column: &str, row: &str) -> Option<&'m Cell> {
     let table = compared.table(section)?;
     let names = &table.columns.first()?.cells;
@@ -179,9 +188,8 @@ fn what_cannot_be_compared_is_a_finding() {
     b.totals[0].quantity = Quantity::exact(7u64, Unit::SAMPLES);
     b.sections.remove(1);
     b.window.entries = Some(3);
-    let compared = compare(&a, &b);
-    compared.check().unwrap();
-    let codes: Vec<&str> = compared.findings.iter().map(|f| f.code.as_str()).collect();
+    let compared = super::compare(&a, &b);
+    compared.measurement.check().unwrap();
     let wanted = [
         "other-instrument",
         "other-clock",
@@ -191,11 +199,11 @@ fn what_cannot_be_compared_is_a_finding() {
         "one-sided-sections",
         "one-sided-totals",
     ];
-    assert_eq!(codes, wanted);
+    assert_eq!(codes(&compared), wanted);
+    assert_eq!(compared.unlike[1], Unlike::Clock([vec![48_000_000], vec![16_000_000]]));
+    let compared = compared.measurement;
     assert!(cell(&compared, "totals-cycles", "a", "cycles").is_none(), "units differ");
     assert!(compared.section("interrupts").is_none(), "b has none");
-    let clock = &compared.findings[1].text;
-    assert_eq!(clock, "the core clock differs: 48,000,000 Hz (a), 16,000,000 Hz (b)");
 }
 
 #[test]
@@ -205,13 +213,9 @@ fn tables_whose_rows_share_a_name_are_not_compared() {
     if let Content::Table(table) = &mut b.sections[1].content {
         table.columns[0].cells[1] = "irq of main".into();
     }
-    let compared = compare(&a, &b);
-    assert!(compared.section("interrupts").is_none());
-    let finding = compared.findings.iter().find(|f| f.code == "not-compared").unwrap();
-    assert_eq!(
-        finding.text,
-        "tables whose rows have no names of their own are not compared: interrupts"
-    );
+    let compared = super::compare(&a, &b);
+    assert!(compared.measurement.section("interrupts").is_none());
+    assert!(compared.unlike.contains(&Unlike::NamelessRows(vec!["interrupts".to_owned()])));
 }
 
 #[test]
@@ -273,9 +277,10 @@ proptest! {
             .map(|((n, name), cycles)| (name, n.checked_sub(1), *cycles, *cycles / 3, 1))
             .collect();
         let measured = run(&rows, Kind::Exact);
-        let compared = compare(&measured, &measured);
+        let compared = super::compare(&measured, &measured);
+        prop_assert!(compared.unlike.is_empty(), "{:?}", compared.unlike);
+        let compared = compared.measurement;
         compared.check().unwrap();
-        prop_assert!(compared.findings.is_empty(), "{:?}", compared.findings);
         for (name, number) in figures(&compared) {
             if name.ends_with("difference") {
                 prop_assert_eq!(number.as_f64(), 0.0, "{}", name);

@@ -1,9 +1,13 @@
 //! Limits of a comparison: by how much the whole, or a function, may grow.
 
 use strobe_model::measurement::ids;
-use strobe_model::measurement::{Cell, Content, Finding, Measurement, Number, Severity, Table};
+use strobe_model::measurement::{Cell, Content, Number, Table};
 
-use super::words::real;
+use super::certain::Certainty;
+use super::comparison::Comparison;
+use super::found::{FunctionChanges, Nameless};
+use super::state::State;
+use super::unlike::Unlike;
 use crate::statistics::counts::Shares;
 
 /// A limit: `2%` of the whole, or `send=5%` of what a function has by itself.
@@ -15,10 +19,15 @@ pub struct Limit {
     pub percent: f64,
 }
 
-impl std::str::FromStr for Limit {
-    type Err = String;
+/// A limit that is written in another way than `2%` or `FUNCTION=2%`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("write it 2% or FUNCTION=2%")]
+pub struct InvalidLimit;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl std::str::FromStr for Limit {
+    type Err = InvalidLimit;
+
+    fn from_str(text: &str) -> Result<Self, InvalidLimit> {
         // Names have `=` in them, as `operator==`: the last one is meant.
         let (function, percent) = match text.rsplit_once('=') {
             Some((function, percent)) => (Some(function.to_owned()), percent),
@@ -27,52 +36,92 @@ impl std::str::FromStr for Limit {
         let number = percent.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
         match number.filter(|n| n.is_finite() && *n >= 0.0) {
             Some(percent) if function.as_deref() != Some("") => Ok(Limit { function, percent }),
-            _ => Err("write it 2% or FUNCTION=2%".to_owned()),
+            _ => Err(InvalidLimit),
         }
     }
 }
 
-/// What became of a limit.
+/// Whether a limit holds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// It holds.
     Holds,
-    /// It is exceeded; what and by how much.
-    Above(String),
-    /// It is exceeded by what may be chance; what and by how much.
-    MaybeAbove(String),
-    /// There is nothing that it is about.
-    Nothing(String),
+    /// It is exceeded.
+    Above(Excess),
+    /// It is exceeded, perhaps by chance.
+    MaybeAbove(Excess),
+}
+
+/// By how much a limit is exceeded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Excess {
+    /// The function; all of them if none is named.
+    pub function: Option<String>,
+    /// The figure of each side, or its share in percent of all samples.
+    pub sides: [f64; 2],
+    /// Whether these are shares.
+    pub shares: bool,
+    /// By how many percent it may grow.
+    pub percent: f64,
+}
+
+/// Why a limit cannot be judged.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unjudged {
+    /// No functions that both sides have are compared.
+    NoFunctions,
+    /// Functions have no names.
+    NoSymbols {
+        /// The function of the limit.
+        function: String,
+        /// The sides whose functions have no names.
+        sides: Nameless,
+    },
+    /// No function of that name is compared.
+    NoSuchFunction(String),
+    /// The function is in A alone.
+    OnlyInA {
+        /// That function.
+        function: String,
+        /// How it is gone.
+        state: Option<State>,
+    },
+    /// The figure is not known of both sides: of a function, or of all.
+    UnknownFigure(Option<String>),
+    /// Nothing is idle, so that functions take all of the time that was measured on both sides.
+    NothingIdle,
 }
 
 /// Looks at a comparison whether a limit holds.
-pub fn outcome(compared: &Measurement, limit: &Limit) -> Outcome {
-    let tables =
-        compared.sections.iter().filter(|section| section.id.ends_with(ids::suffix::FUNCTIONS));
+///
+/// # Errors
+/// When there is nothing that it could hold for.
+pub fn outcome(compared: &Comparison, limit: &Limit) -> Result<Outcome, Unjudged> {
+    let tables = compared
+        .measurement
+        .sections
+        .iter()
+        .filter(|section| section.id.ends_with(ids::suffix::FUNCTIONS));
     let table = tables.filter_map(|section| match &section.content {
         Content::Table(table) => Some(table),
         _ => None,
     });
     let table = table.into_iter().next();
-    let Some(table) = table else {
-        return Outcome::Nothing("no functions that both sides have are compared".to_owned());
+    let (Some(table), Some(found)) = (table, compared.functions.first()) else {
+        return Err(Unjudged::NoFunctions);
     };
-    let found = match &limit.function {
-        Some(name) => of_function(compared, table, name),
-        None => of_whole(compared, table),
+    let growth = match &limit.function {
+        Some(name) => of_function(compared, found, table, name)?,
+        None => of_whole(compared, table)?,
     };
-    match found {
-        Ok(growth) => growth.judged(limit.percent),
-        Err(nothing) => Outcome::Nothing(nothing),
-    }
+    Ok(growth.judged(limit))
 }
 
-/// What a limit is about.
+/// How much a function, or all of them, grew.
 struct Growth {
-    what: String,
-    /// What each side has: of the measure, or percent of all samples.
+    /// The figure of each side, or its share in percent of all samples.
     sides: [f64; 2],
-    unit: &'static str,
+    shares: bool,
     /// The least that the difference is for certain.
     least: f64,
     /// Whether the two differ by more than chance.
@@ -80,84 +129,78 @@ struct Growth {
 }
 
 impl Growth {
-    fn judged(&self, percent: f64) -> Outcome {
-        let ([a, b], what, unit) = (self.sides, &self.what, self.unit);
+    fn judged(&self, limit: &Limit) -> Outcome {
+        let (Limit { function, percent }, [a, b]) = (limit, self.sides);
         if b <= a * (1.0 + percent / 100.0) {
             return Outcome::Holds;
         }
-        let [of_a, of_b] = self.sides.map(|side| match unit {
-            "" => real(side),
-            _ => format!("{side:.2}{unit}"),
-        });
-        let more = match a {
-            0.0 => format!("{what}: {of_b} instead of nothing, limit +{percent} %"),
-            a => {
-                let by = (b - a) * 100.0 / a;
-                format!("{what}: {of_a} -> {of_b}, {by:+.1} %, limit +{percent} %")
-            }
-        };
-        match self.is_known && self.least > a * percent / 100.0 {
-            true => Outcome::Above(more),
-            false => Outcome::MaybeAbove(more),
+        let Growth { sides, shares, .. } = *self;
+        let excess = Excess { function: function.clone(), sides, shares, percent: *percent };
+        if self.is_known && self.least > a * percent / 100.0 {
+            Outcome::Above(excess)
+        } else {
+            Outcome::MaybeAbove(excess)
         }
     }
 }
 
-/// Recordings differ in length: of samples, shares are compared.
-const OF_SAMPLES: &str = " % of the samples";
-
-fn of_function(compared: &Measurement, table: &Table, name: &str) -> Result<Growth, String> {
-    if let Some(finding) = found(compared, "no-symbols") {
-        return Err(format!("{name}: {}", finding.text));
+fn of_function(
+    compared: &Comparison,
+    found: &FunctionChanges,
+    table: &Table,
+    name: &str,
+) -> Result<Growth, Unjudged> {
+    let function = name.to_owned();
+    let nameless = compared.unlike.iter().find_map(|unlike| match unlike {
+        Unlike::NoSymbols(sides) => Some(*sides),
+        _ => None,
+    });
+    if let Some(sides) = nameless {
+        return Err(Unjudged::NoSymbols { function, sides });
     }
-    let column = |id: &str| table.column(id).map(|column| column.cells.as_slice());
-    let names = column("function").unwrap_or_default();
-    let Some(row) = names.iter().position(|cell| cell.text() == Some(name)) else {
-        return Err(format!("no function {name} is compared"));
+    let Some(at) = found.rows.iter().position(|row| row.name == name) else {
+        return Err(Unjudged::NoSuchFunction(function));
     };
-    let cell = |id: &str| column(id).and_then(|cells| cells.get(row));
-    let words = |id: &str| cell(id).and_then(Cell::text).unwrap_or("");
-    if words("side") == "a" {
-        let became = if words("change").is_empty() { "gone" } else { words("change") };
-        return Err(format!("{name} is in a alone ({became}): a limit that it has holds nothing"));
+    let row = &found.rows[at];
+    if row.matched.b.is_none() {
+        return Err(Unjudged::OnlyInA { function, state: row.state.clone() });
     }
-    let is_known = !words("verdict").starts_with("undecided");
-    let unknown = || format!("{name}: not known of both sides");
-    let number = |id: &str| cell(id).and_then(Cell::number).map(Number::as_f64);
-    let sides = [number("self-a").ok_or_else(unknown)?, number("self-b").ok_or_else(unknown)?];
-    let what = name.to_owned();
-    if let Some(share) = cell("share-difference") {
+    let cell = |id: &str| table.column(id).and_then(|column| column.cells.get(at));
+    let number = |id: &str| {
+        let number = cell(id).and_then(Cell::number).map(Number::as_f64);
+        number.ok_or_else(|| Unjudged::UnknownFigure(Some(function.clone())))
+    };
+    let is_known = !matches!(row.certain, Certainty::Undecided(_));
+    let sides = [number("self-a")?, number("self-b")?];
+    // Recordings differ in length: of samples, shares are compared.
+    if let Some(share) = cell(ids::column::SHARE_DIFFERENCE) {
         let all = ["self-a", "self-b"].map(|id| footer(table, "all", id).unwrap_or(0.0).max(1.0));
         let sides = [0, 1].map(|side| sides[side] * 100.0 / all[side]);
         let least = least(Some(share), sides);
-        return Ok(Growth { what, sides, unit: OF_SAMPLES, least, is_known });
+        return Ok(Growth { sides, shares: true, least, is_known });
     }
-    let least = least(cell("self-difference"), sides);
-    Ok(Growth { what, sides, unit: "", least, is_known })
+    let least = least(cell(ids::column::SELF_DIFFERENCE), sides);
+    Ok(Growth { sides, shares: false, least, is_known })
 }
 
 /// All functions together are everything but what is idle.
-fn of_whole(compared: &Measurement, table: &Table) -> Result<Growth, String> {
+fn of_whole(compared: &Comparison, table: &Table) -> Result<Growth, Unjudged> {
     let sides = ["self-a", "self-b"];
     let idle = sides.map(|id| footer(table, "idle", id).unwrap_or(0.0));
-    let unknown = || "all functions: not known of both sides".to_owned();
-    let [a, b] = sides.map(|id| footer(table, "all", id).ok_or_else(unknown));
+    let [a, b] = sides.map(|id| footer(table, "all", id).ok_or(Unjudged::UnknownFigure(None)));
     let all = [a?, b?];
     let busy = [0, 1].map(|side| all[side] - idle[side]);
-    let what = "all functions".to_owned();
     let is_sampled = table.column(ids::column::SHARE_DIFFERENCE).is_some();
-    if idle == [0.0, 0.0] && (is_sampled || found(compared, "same-length").is_some()) {
-        return Err("all functions together: nothing is idle, and both sides have all of the \
-                    time that was measured, so that none can have more; give a limit for a \
-                    function, or measure the same work (--until PLACE, --from, --to)"
-            .to_owned());
+    let has_same_length = compared.unlike.iter().any(|u| matches!(u, Unlike::SameLength(_)));
+    if idle == [0.0, 0.0] && (is_sampled || has_same_length) {
+        return Err(Unjudged::NothingIdle);
     }
     if is_sampled {
         let count = |n: f64| if n > 0.0 { n as u64 } else { 0 };
         let shares = Shares { k: busy.map(count), n: all.map(count) };
         let sides = [0, 1].map(|side| busy[side] * 100.0 / all[side].max(1.0));
         let least = shares.interval(1.0).0 * 100.0;
-        return Ok(Growth { what, sides, unit: OF_SAMPLES, least, is_known: true });
+        return Ok(Growth { sides, shares: true, least, is_known: true });
     }
     let in_footer = |name: &str| {
         let at =
@@ -168,11 +211,7 @@ fn of_whole(compared: &Measurement, table: &Table) -> Result<Growth, String> {
     // What is idle is off by as much as what is not, the other way around, unless both are.
     let whole = least(in_footer("all"), all);
     let of_idle = in_footer("idle").map_or(0.0, |cell| most(cell, idle));
-    Ok(Growth { what, sides: busy, unit: "", least: whole - of_idle, is_known: true })
-}
-
-fn found<'m>(compared: &'m Measurement, code: &str) -> Option<&'m Finding> {
-    compared.findings.iter().find(|finding| finding.code == code)
+    Ok(Growth { sides: busy, shares: false, least: whole - of_idle, is_known: true })
 }
 
 /// A figure of the table's footer.
@@ -200,26 +239,21 @@ fn most(difference: &Cell, [a, b]: [f64; 2]) -> f64 {
     }
 }
 
-/// Judges all limits and notes in the comparison what is above one. Returns whether any is, for
-/// certain.
+/// Judges all limits and puts those that are exceeded in front of what the comparison found.
+/// Returns whether any is exceeded for certain.
 ///
 /// # Errors
-/// When there is nothing that a limit is about: one that no longer matches anything never fails.
-pub fn judge(compared: &mut Measurement, limits: &[Limit]) -> Result<bool, String> {
+/// When a limit cannot be judged: one that no longer matches anything never fails.
+pub fn judge(compared: &mut Comparison, limits: &[Limit]) -> Result<bool, Unjudged> {
     let mut is_above = false;
     for limit in limits {
-        let (severity, code, text) = match outcome(compared, limit) {
+        let (excess, certain) = match outcome(compared, limit)? {
             Outcome::Holds => continue,
-            Outcome::Above(text) => (Severity::Fault, "above-limit", text),
-            Outcome::MaybeAbove(text) => {
-                (Severity::Warning, "maybe-above-limit", format!("{text}, but that may be chance"))
-            }
-            Outcome::Nothing(text) => return Err(text),
+            Outcome::Above(excess) => (excess, true),
+            Outcome::MaybeAbove(excess) => (excess, false),
         };
-        is_above |= severity == Severity::Fault;
-        // Shown with the warnings: a fault is what ends a run.
-        let finding = Finding::new(Severity::Warning, code, text);
-        compared.findings.insert(0, finding);
+        is_above |= certain;
+        compared.unlike.insert(0, Unlike::AboveLimit { excess, certain });
     }
     Ok(is_above)
 }

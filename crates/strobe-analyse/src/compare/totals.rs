@@ -6,6 +6,7 @@ use strobe_model::measurement::{
     Cell, Column, Content, Measurement, ON_A_CHIP, Quantity, Table, Unit,
 };
 
+use super::comparison::Comparison;
 use super::difference::Figure;
 use super::memory::{OF_IMAGE, fact};
 use super::models::{is_one_model, shares_model};
@@ -62,7 +63,7 @@ fn pairs(a: &Measurement, b: &Measurement) -> Vec<Both> {
 }
 
 /// Tables of headline figures, one for each unit: a column has one.
-pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
+pub(super) fn push(compared: &mut Comparison, a: &Measurement, b: &Measurement) {
     let pairs = pairs(a, b);
     let one_model = is_one_model(a, b);
     let windows = [a, b].map(|side| side.window.entries.unwrap_or(1));

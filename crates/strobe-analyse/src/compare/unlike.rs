@@ -1,159 +1,276 @@
-//! Findings on what the two sides do not have in common: what makes their figures hard to compare,
-//! and what is not compared.
+//! What the two sides do not have in common: what makes their figures hard to compare, and what is
+//! not compared.
 
 use std::collections::BTreeSet;
 
-use strobe_model::measurement::{Finding, Measurement, Settings, Severity, Unit};
-use strobe_model::number::hertz;
+use strobe_model::measurement::{Measurement, Settings, Severity, Unit};
+
+use super::comparison::{Comparison, SideId};
+use super::found::Nameless;
+use super::roots::Root;
+use super::threshold::Excess;
 
 /// Lengths of runs that are farther apart are different ones; a limit is reached within some
 /// instructions.
 pub(super) const LENGTHS_APART: f64 = 0.001;
 
-/// Adds a finding that the two are not alike in something.
-fn differ(compared: &mut Measurement, code: &str, what: &str, [a, b]: [String; 2]) {
-    if a == b {
-        return;
+/// Settings that are inputs of the firmware, by a part of their names.
+const INPUTS: [&str; 4] = ["input", "adc", "fuses", "stimulus"];
+
+/// One thing that the two do not have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unlike {
+    /// Another instrument, by its kind.
+    Instrument([String; 2]),
+    /// Another version of the program that measured.
+    Tool([String; 2]),
+    /// Another board; unknown where it is empty.
+    Board([String; 2]),
+    /// Another core; unknown where it is empty.
+    Core([String; 2]),
+    /// Another core clock in hertz, each that was set in turn.
+    Clock([Vec<u32>; 2]),
+    /// Another number of windows; none for the whole run.
+    Windows([Option<u64>; 2]),
+    /// Other inputs, by name and value.
+    Inputs([Vec<(String, String)>; 2]),
+    /// Compilers that one side alone has code of.
+    Compiler([Vec<String>; 2]),
+    /// Other settings of the instrument.
+    Settings(Vec<Setting>),
+    /// Ends for different reasons, by the text of the measurements.
+    End([String; 2]),
+    /// Runs of a set that ended for different reasons, with how many of each side did.
+    RunEnds(Vec<(String, [usize; 2])>),
+    /// Both were stopped, after different times in milliseconds.
+    Stopped([f64; 2]),
+    /// Both are recordings, of different lengths in milliseconds.
+    RecordingLength {
+        /// Those lengths.
+        milliseconds: [f64; 2],
+        /// Whether both are of a simulated board, which chooses no length by chance.
+        simulated: bool,
+    },
+    /// Both were stopped after the same time in milliseconds.
+    SameLength(f64),
+    /// A side was shortened when it was written.
+    Shortened {
+        /// That side.
+        side: SideId,
+        /// What was left out.
+        text: String,
+    },
+    /// Parts of rigs that both sides have, which are not compared.
+    Parts(Vec<String>),
+    /// Figures or sections that one side alone has, or has in another unit.
+    OneSided {
+        /// That side.
+        side: SideId,
+        /// Figures or sections.
+        of: OneSided,
+        /// Their ids, with their unit or title.
+        ids: Vec<(String, String)>,
+    },
+    /// Both rest on one timing model.
+    SharedModel,
+    /// They rest on different timing models.
+    OtherModel,
+    /// They were built in different directories.
+    Directories(Vec<Root>),
+    /// A side knows no source files.
+    NoFiles(SideId),
+    /// B does another amount of the same work.
+    Amount {
+        /// So many times as much.
+        times: f64,
+        /// The part of the unit that is called that many times as often, from 0 to 1.
+        share: f64,
+        /// The unit of the measure.
+        unit: Unit,
+        /// Functions with their calls on each side, those that take most first.
+        calls: Vec<(String, [i64; 2])>,
+    },
+    /// Tables whose rows have no names.
+    NamelessRows(Vec<String>),
+    /// Distributions in ticks of another length.
+    Ticks {
+        /// The first one's name.
+        name: String,
+        /// Its unit.
+        unit: Unit,
+        /// The number of distributions.
+        count: u64,
+    },
+    /// Sides whose functions have no names.
+    NoSymbols(Nameless),
+    /// Two programs that have next to nothing in common.
+    OtherPrograms {
+        /// The number of functions of each side.
+        functions: [usize; 2],
+        /// The number of functions in both.
+        both: usize,
+        /// The part that these take of each side, from 0 to 1.
+        shares: [f64; 2],
+    },
+    /// A limit is exceeded; perhaps by chance, if it is not certain.
+    AboveLimit {
+        /// By how much.
+        excess: Excess,
+        /// Whether it is certain.
+        certain: bool,
+    },
+}
+
+/// Things that one side alone may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OneSided {
+    /// Headline figures.
+    Totals,
+    /// Sections.
+    Sections,
+}
+
+/// A setting that is not the same on both sides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name.
+    pub name: String,
+    /// Its value on each side, if it has one.
+    pub values: [Option<String>; 2],
+}
+
+impl Unlike {
+    /// Its name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Unlike::Instrument(_) => "other-instrument",
+            Unlike::Tool(_) => "other-tool",
+            Unlike::Board(_) => "other-board",
+            Unlike::Core(_) => "other-core",
+            Unlike::Clock(_) => "other-clock",
+            Unlike::Windows(_) => "other-windows",
+            Unlike::Inputs(_) => "other-inputs",
+            Unlike::Compiler(_) => "other-compiler",
+            Unlike::Settings(_) => "other-settings",
+            Unlike::End(_) | Unlike::RunEnds(_) => "other-end",
+            Unlike::Stopped(_) | Unlike::RecordingLength { .. } => "other-length",
+            Unlike::SameLength(_) => "same-length",
+            Unlike::Shortened { .. } => "shortened-side",
+            Unlike::Parts(_) => "parts",
+            Unlike::OneSided { of: OneSided::Totals, .. } => "one-sided-totals",
+            Unlike::OneSided { of: OneSided::Sections, .. } => "one-sided-sections",
+            Unlike::SharedModel => "shared-model",
+            Unlike::OtherModel => "other-model",
+            Unlike::Directories(_) => "other-directory",
+            Unlike::NoFiles(_) => "no-files",
+            Unlike::Amount { .. } => "other-amount",
+            Unlike::NamelessRows(_) => "not-compared",
+            Unlike::Ticks { .. } => "other-tick",
+            Unlike::NoSymbols(_) => "no-symbols",
+            Unlike::OtherPrograms { .. } => "different-programs",
+            Unlike::AboveLimit { certain: true, .. } => "above-limit",
+            Unlike::AboveLimit { certain: false, .. } => "maybe-above-limit",
+        }
     }
-    let or_none = |text: &str| if text.is_empty() { "unknown".to_owned() } else { text.to_owned() };
-    let (a, b) = (or_none(&a), or_none(&b));
-    let text = format!("the {what} differs: {a} (a), {b} (b)");
-    compared.findings.push(Finding::new(Severity::Warning, code, text));
+
+    /// How grave it is: a warning where figures may mislead.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Unlike::Settings(_)
+            | Unlike::RecordingLength { simulated: false, .. }
+            | Unlike::SameLength(_)
+            | Unlike::OneSided { .. }
+            | Unlike::SharedModel
+            | Unlike::OtherModel
+            | Unlike::Directories(_)
+            | Unlike::NoFiles(_)
+            | Unlike::NamelessRows(_) => Severity::Note,
+            _ => Severity::Warning,
+        }
+    }
 }
 
-/// What makes the figures hard to compare.
-pub(super) fn differing(
-    compared: &mut Measurement,
-    a: &Measurement,
-    b: &Measurement,
-    is_set: bool,
-) {
-    let both = |of: fn(&Measurement) -> String| [of(a), of(b)];
-    let clock = |m: &Measurement| {
-        let each = m.subject.clock.iter().map(|span| hertz(span.hz));
-        each.collect::<Vec<_>>().join(", ")
-    };
-    differ(compared, "other-instrument", "instrument", both(|m| m.instrument.kind.clone()));
-    differ(compared, "other-tool", "version of strobe", both(|m| m.instrument.tool.clone()));
-    differ(compared, "other-board", "board", both(|m| m.subject.board.clone().unwrap_or_default()));
-    differ(compared, "other-core", "core", both(|m| m.subject.core.clone().unwrap_or_default()));
-    differ(compared, "other-clock", "core clock", both(clock));
-    let windows = |m: &Measurement| match m.window.entries {
-        Some(n) => n.to_string(),
-        None => "the whole run".to_owned(),
-    };
-    differ(compared, "other-windows", "number of windows", both(windows));
-    other_compilers(compared, a, b);
-    let inputs = |m: &Measurement| {
-        let is_input =
-            |name: &str| ["input", "adc", "fuses", "stimulus"].iter().any(|w| name.contains(w));
-        let given = m.instrument.settings.iter().filter(|(name, _)| is_input(name));
-        given.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
-    };
-    differ(compared, "other-inputs", "inputs", both(inputs));
-    ends(compared, a, b);
-    shortened(compared, [a, b]);
-    other_settings(compared, [a, b].map(|side| &side.instrument.settings), is_set);
+/// Adds what makes the figures hard to compare.
+pub(super) fn differing(compared: &mut Comparison, sides: [&Measurement; 2], is_set: bool) {
+    let of = |text: fn(&Measurement) -> String| sides.map(text);
+    let unlike = &mut compared.unlike;
+    differ(unlike, of(|m| m.instrument.kind.clone()), Unlike::Instrument);
+    differ(unlike, of(|m| m.instrument.tool.clone()), Unlike::Tool);
+    differ(unlike, of(|m| m.subject.board.clone().unwrap_or_default()), Unlike::Board);
+    differ(unlike, of(|m| m.subject.core.clone().unwrap_or_default()), Unlike::Core);
+    differ(unlike, sides.map(clock), Unlike::Clock);
+    differ(unlike, sides.map(|m| m.window.entries), Unlike::Windows);
+    unlike.extend(other_compilers(sides));
+    differ(unlike, sides.map(inputs), Unlike::Inputs);
+    unlike.extend(ends(sides));
+    unlike.extend(shortened(sides));
+    unlike.extend(other_settings(sides.map(|side| &side.instrument.settings), is_set));
 }
 
-/// Settings of the instrument that are not the same: by name, with both values. Runs of a set are
-/// shifted against each other.
-fn other_settings(compared: &mut Measurement, [a, b]: [&Settings; 2], is_set: bool) {
+/// Adds a property in which the two differ.
+fn differ<T: PartialEq>(unlike: &mut Vec<Unlike>, sides: [T; 2], kind: fn([T; 2]) -> Unlike) {
+    if sides[0] != sides[1] {
+        unlike.push(kind(sides));
+    }
+}
+
+fn clock(side: &Measurement) -> Vec<u32> {
+    side.subject.clock.iter().map(|span| span.hz).collect()
+}
+
+fn inputs(side: &Measurement) -> Vec<(String, String)> {
+    let is_input = |name: &str| INPUTS.iter().any(|part| name.contains(part));
+    let settings = side.instrument.settings.iter().filter(|(name, _)| is_input(name));
+    settings.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Settings of the instrument that are not the same. Runs of a set are shifted against each other.
+fn other_settings([a, b]: [&Settings; 2], is_set: bool) -> Option<Unlike> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let differ = names.into_iter().filter(|name| a.get(*name) != b.get(*name));
-    let differ: Vec<&String> = differ.filter(|name| !is_set || *name != "phase").collect();
-    if differ.is_empty() {
-        return;
-    }
-    let shown = |of: &Settings, name: &str| of.get(name).cloned().unwrap_or("none".to_owned());
-    let each = differ.iter().map(|name| {
-        let (a, b) = (shown(a, name), shown(b, name));
-        format!("{name}: {a} (a), {b} (b)")
+    let differ = differ.filter(|name| !is_set || *name != "phase");
+    let settings = differ.map(|name| {
+        let values = [a, b].map(|of| of.get(name).cloned());
+        Setting { name: name.clone(), values }
     });
-    let text = format!("settings differ: {}", each.collect::<Vec<_>>().join("; "));
-    let evidence = [("a", a), ("b", b)].map(|(side, of)| {
-        let value = |name: &String| of.get(name).cloned().unwrap_or_default();
-        let values = differ.iter().map(|name| ((*name).clone(), value(name)));
-        (side.to_owned(), values.collect())
-    });
-    let finding = Finding::new(Severity::Note, "other-settings", text);
-    compared.findings.push(Finding { evidence: evidence.into(), ..finding });
+    let settings: Vec<Setting> = settings.collect();
+    (!settings.is_empty()).then_some(Unlike::Settings(settings))
 }
 
-/// Compilers, with their versions and options, that one side alone has anything from: a library may
-/// be another one. What is not known of one does not differ.
-fn other_compilers(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
-    let named = |measurement: &Measurement| -> BTreeSet<String> {
+/// Compilers, with their versions and options, that one side alone has code of: a library may be
+/// another one. What is not known of one does not differ.
+fn other_compilers(sides: [&Measurement; 2]) -> Option<Unlike> {
+    let [a, b] = sides.map(|measurement| -> BTreeSet<String> {
         let facts = measurement.subject.facts.iter().filter(|fact| fact.name == "compiler");
         facts.filter_map(|fact| fact.text.clone()).collect()
-    };
-    let (of_a, of_b) = (named(a), named(b));
-    if of_a.is_empty() || of_b.is_empty() {
-        return;
+    });
+    if a.is_empty() || b.is_empty() {
+        return None;
     }
-    let only = |here: &BTreeSet<String>, there: &BTreeSet<String>| {
-        here.difference(there).map(String::as_str).collect::<Vec<_>>().join(", ")
-    };
-    let text = match [only(&of_a, &of_b), only(&of_b, &of_a)] {
-        [a, b] if a.is_empty() && b.is_empty() => return,
-        [a, b] if a.is_empty() => format!("b alone has code of this compiler: {b}"),
-        [a, b] if b.is_empty() => format!("a alone has code of this compiler: {a}"),
-        [a, b] => format!("the compiler differs: {a} (a), {b} (b)"),
-    };
-    compared.findings.push(Finding::new(Severity::Warning, "other-compiler", text));
+    let only = [a.difference(&b), b.difference(&a)].map(|only| only.cloned().collect::<Vec<_>>());
+    only.iter().any(|only| !only.is_empty()).then_some(Unlike::Compiler(only))
 }
 
-/// Runs that somebody or something stopped have no length of their own: what they took is not to be
-/// divided by one another in silence.
-fn ends(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
-    let [end_a, end_b] = [a, b].map(|side| &side.window.ended);
-    let mut warn = |code: &str, text: String| {
-        compared.findings.push(Finding::new(Severity::Warning, code, text));
-    };
+/// Runs that were stopped have no length of their own: what they took is not to be divided by one
+/// another in silence.
+fn ends(sides: [&Measurement; 2]) -> Option<Unlike> {
+    let [end_a, end_b] = sides.map(|side| &side.window.ended);
     if (&end_a.kind, end_a.code) != (&end_b.kind, end_b.code) {
-        warn(
-            "other-end",
-            format!(
-                "they ended for different reasons: {} (a), {} (b); times and sums may not be of \
-                 the same work",
-                end_a.text, end_b.text
-            ),
-        );
-        return;
+        return Some(Unlike::End([end_a.text.clone(), end_b.text.clone()]));
     }
-    let is_whole = |side: &Measurement| side.window.entries.is_none();
-    let ([Some(of_a), Some(of_b)], true) = ([a, b].map(milliseconds), is_whole(a) && is_whole(b))
-    else {
-        return;
-    };
-    let are_apart = (of_a - of_b).abs() > LENGTHS_APART * of_a.max(of_b);
+    let are_whole = sides.iter().all(|side| side.window.entries.is_none());
+    let ([Some(a), Some(b)], true) = (sides.map(milliseconds), are_whole) else { return None };
+    let are_apart = (a - b).abs() > LENGTHS_APART * a.max(b);
     let was_stopped = ["limit", "default-limit", "interrupted"].contains(&end_a.kind.as_str());
     let was_recorded = ["end-of-file", "end-of-recording"].contains(&end_a.kind.as_str());
     if was_stopped && are_apart {
-        warn(
-            "other-length",
-            format!(
-                "they were stopped after different times, {of_a:.3} ms (a) and {of_b:.3} ms (b): \
-                 compare what each does in \
-                 the same time (--until), or the same work (--from, --to)"
-            ),
-        );
+        Some(Unlike::Stopped([a, b]))
     } else if was_recorded && are_apart {
-        // A recording of a board is as long as somebody let it be.
-        let is_simulated = |side: &Measurement| side.instrument.kind.starts_with("simulated");
-        let both = is_simulated(a) && is_simulated(b);
-        let severity = if both { Severity::Warning } else { Severity::Note };
-        let text = format!(
-            "they are recordings of different lengths, {of_a:.3} ms (a) and {of_b:.3} ms (b): \
-             sums and counts are of different times"
-        );
-        compared.findings.push(Finding::new(severity, "other-length", text));
-    } else if was_stopped {
-        let text = format!(
-            "both were stopped after the same time, {of_a:.3} ms: all together they take the same, \
-             and what one function has more, others or idle time have less"
-        );
-        compared.findings.push(Finding::new(Severity::Note, "same-length", text));
+        // A recording of a board is as long as it was let run.
+        let simulated = sides.iter().all(|side| side.instrument.kind.starts_with("simulated"));
+        Some(Unlike::RecordingLength { milliseconds: [a, b], simulated })
+    } else {
+        was_stopped.then_some(Unlike::SameLength(a))
     }
 }
 
@@ -170,53 +287,39 @@ fn milliseconds(side: &Measurement) -> Option<f64> {
 
 /// A side that was cut off when it was written: what it lacks is not gone, and what is only in the
 /// other one is not new.
-fn shortened(compared: &mut Measurement, sides: [&Measurement; 2]) {
-    for (side, measurement) in ["a", "b"].into_iter().zip(sides) {
-        let found = measurement.findings.iter().find(|finding| finding.code == "shortened");
-        if let Some(finding) = found {
-            let text = format!(
-                "{side} was cut off when it was written ({}): rows that only the other side has \
-                 may be in both, and functions are not compared; compare whole measurements",
-                finding.text
-            );
-            compared.findings.push(Finding::new(Severity::Warning, "shortened-side", text));
-        }
-    }
+fn shortened(sides: [&Measurement; 2]) -> impl Iterator<Item = Unlike> {
+    SideId::BOTH.into_iter().zip(sides).filter_map(|(side, measurement)| {
+        let finding = measurement.findings.iter().find(|finding| finding.code == "shortened")?;
+        Some(Unlike::Shortened { side, text: finding.text.clone() })
+    })
 }
 
 /// Chips of rigs have figures of their own, which no total of the whole has.
-pub(super) fn not_by_part(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
-    let is_in = |of: &Measurement, name: &String| of.parts.iter().any(|part| part.name == *name);
-    let names = a.parts.iter().map(|part| &part.name).filter(|name| is_in(b, name));
-    let names: Vec<&str> = names.map(String::as_str).collect();
+pub(super) fn not_by_part(compared: &mut Comparison, a: &Measurement, b: &Measurement) {
+    let is_in_b = |name: &String| b.parts.iter().any(|part| part.name == *name);
+    let names = a.parts.iter().map(|part| &part.name).filter(|name| is_in_b(name));
+    let names: Vec<String> = names.cloned().collect();
     if !names.is_empty() {
-        let text = format!(
-            "parts that both have are not compared here: {}; --part NAME compares one",
-            names.join(", ")
-        );
-        compared.findings.push(Finding::new(Severity::Warning, "parts", text));
+        compared.unlike.push(Unlike::Parts(names));
     }
 }
 
 /// What one side alone has, or has in another unit.
-pub(super) fn one_sided(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
-    for (name, side, other) in [("a", a, b), ("b", b, a)] {
+pub(super) fn one_sided(compared: &mut Comparison, a: &Measurement, b: &Measurement) {
+    for (id, side, other) in [(SideId::A, a, b), (SideId::B, b, a)] {
         let totals = side.totals.iter().filter(|total| {
             other.total(&total.id).is_none_or(|there| there.unit() != total.quantity.unit())
         });
         let totals = totals.map(|total| (total.id.clone(), total.quantity.unit().to_string()));
         let sections = side.sections.iter().filter(|s| other.section(&s.id).is_none());
         let sections = sections.map(|section| (section.id.clone(), section.title.clone()));
-        let groups = [
-            ("one-sided-totals", "figures", totals.collect::<Vec<_>>()),
-            ("one-sided-sections", "sections", sections.collect()),
-        ];
-        for (code, what, found) in groups.into_iter().filter(|(_, _, found)| !found.is_empty()) {
-            let names: Vec<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
-            let text = format!("{what} that only {name} has: {}", names.join(", "));
-            let evidence = vec![(name.to_owned(), found)];
-            let finding = Finding::new(Severity::Note, code, text);
-            compared.findings.push(Finding { evidence, ..finding });
+        let groups =
+            [(OneSided::Totals, totals.collect()), (OneSided::Sections, sections.collect())];
+        for (of, ids) in groups {
+            let ids: Vec<(String, String)> = ids;
+            if !ids.is_empty() {
+                compared.unlike.push(Unlike::OneSided { side: id, of, ids });
+            }
         }
     }
 }

@@ -1,13 +1,15 @@
-//! The verdict: what changed, how much, whether that is certain, and in one statement what makes
-//! the two hard to compare.
+//! The verdict: what changed, how much, and whether that is certain.
 
 use strobe_model::measurement::ids;
-use strobe_model::measurement::{Column, Content, Finding, Measurement, Severity, Table, Unit};
+use strobe_model::measurement::{Content, Unit};
 
-use super::certain::Certain;
-use super::found::{Found, Row, became, nameless};
-use super::origins;
-use super::words::{change, counted, from_to, grouped, real, some};
+use super::certain::{Certainty, Doubt};
+use super::change::Change;
+use super::comparison::Comparison;
+use super::found::{FunctionChange, FunctionChanges, Nameless};
+use super::matching::How;
+use super::origins::{self, SoftFloat};
+use super::unlike::{LENGTHS_APART, Unlike};
 
 /// Where functions that have a counterpart take less than this part on both sides, two programs are
 /// compared that have nothing to do with each other.
@@ -19,355 +21,346 @@ const WORTH_NAMING: f64 = 0.1;
 /// Where one has more by this part of what another one has less, that is why.
 const AS_MUCH: f64 = 0.9;
 
-/// Puts the verdict in front.
-pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]) {
-    let first = found.first();
-    if let Some(found) = first {
-        strangers(compared, found);
-    }
-    let mut table = Table::new(vec![Column::text("question", ""), Column::text("answer", "")]);
-    let beside = beside(compared);
-    let changed = first.map_or_else(|| without(compared, others), |found| changed(found, others));
-    table.row(["changed".into(), changed.into()]);
-    let much = first.map_or_else(|| totals(compared), |found| much(found, compared));
-    table.row(["how much".into(), much.into()]);
-    let has = |code: &str| compared.findings.iter().any(|finding| finding.code == code);
-    let basis = match (has("shared-model"), has("other-model")) {
-        (true, _) => "counted, by one timing model whose error both share",
-        (_, true) => "counted, and more than what the timing models may be off",
-        (false, false) => "counted",
-    };
-    let certain = first.map_or_else(
-        || "figures of both are compared with the bounds that they have".to_owned(),
-        |found| certain(found, basis),
-    );
-    table.row(["certain".into(), certain.into()]);
-    if let Some(beside) = beside {
-        table.row(["not alike".into(), beside.into()]);
-    }
-    compared.push(ids::section::VERDICT, "verdict", Content::Table(table));
-    let last = compared.sections.len() - 1;
-    compared.sections[..=last].rotate_right(1);
+/// The answers of a comparison. Rows are those of its first [`FunctionChanges`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Verdict {
+    /// The most that changed.
+    pub changed: Changed,
+    /// Changes of figures that are not functions', the gravest first.
+    pub others: Vec<Change>,
+    /// How much the whole changed.
+    pub amount: Amount,
+    /// How certain the changes of functions are, if any are compared.
+    pub confidence: Option<Confidence>,
 }
 
-/// Where no functions are compared: why, and what else changed.
-fn without(compared: &Measurement, others: &[String]) -> String {
-    let is_cut = compared.findings.iter().any(|finding| finding.code == "shortened-side");
-    let are_totals =
-        compared.sections.iter().all(|section| section.id.starts_with(ids::prefix::TOTALS));
-    let text = match (is_cut, are_totals) {
-        (true, _) => "functions cannot be compared, for results were cut off",
-        (false, true) => "nothing can be compared but totals: the two have no more in common",
-        (false, false) => return of_tables(others),
-    };
-    match others {
-        [] => text.to_owned(),
-        _ => format!("{text}; {}", of_tables(others)),
+/// The most that changed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Changed {
+    /// No functions are compared.
+    NoFunctions(Option<Obstacle>),
+    /// Functions have no names.
+    NoNames(Nameless),
+    /// No function changed.
+    Nothing {
+        /// Functions that are not the same in both, though they take the same.
+        became: Vec<Became>,
+    },
+    /// A function changed.
+    Function {
+        /// Its row.
+        row: usize,
+        /// The number of other functions that changed for certain.
+        more: usize,
+        /// Functions that are not the same in both.
+        became: Vec<Became>,
+        /// Soft-float that one side alone has.
+        soft_float: Option<SoftFloat>,
+    },
+}
+
+impl Default for Changed {
+    fn default() -> Changed {
+        Changed::NoFunctions(None)
     }
 }
 
-/// The most that changed, by name.
-fn changed(found: &Found, others: &[String]) -> String {
-    if let Some(side) = nameless(found.names_known, found.all) {
-        let text = match side {
-            "a" | "b" => format!("functions cannot be compared, for those of {side} have no names"),
-            _ => "functions cannot be compared, for none have names".to_owned(),
-        };
-        return match others {
-            [] => text,
-            _ => format!("{text}; {}", of_tables(others)),
-        };
-    }
-    let Some(top) = top(found) else {
-        let names = became(found, None).map(|became| format!("functions: {became}"));
-        return match (names, others) {
-            (None, []) if found.is_set() => {
-                "nothing beyond what the runs of a side vary".to_owned()
-            }
-            (None, []) if found.sampled => "nothing beyond chance".to_owned(),
-            (None, []) => "nothing that was compared".to_owned(),
-            (Some(names), []) => format!("nothing but names and places; {names}"),
-            (None, _) => format!("no function; {}", of_tables(others)),
-            (Some(names), _) => format!("no function; {names}; {}", of_tables(others)),
-        };
-    };
-    let mut text = one(top, found);
-    // The last line has how many are undecided.
-    let is_known = |row: &&Row| is_change(row, found) && row.certain.is_known();
-    let more = found.rows.iter().filter(is_known).filter(|row| !std::ptr::eq(*row, top)).count();
-    if more > 0 {
-        let verb = if more == 1 { "differs" } else { "differ" };
-        text = format!("{text}; {} {verb} too", counted(more, "other function"));
-    }
-    if let Some(became) = became(found, Some(top)) {
-        text = format!("{text}; functions: {became}");
-    }
-    if let Some(came) = origins::came(&found.rows, &found.unit.0) {
-        text = format!("{text}; {came}");
-    }
-    match others {
-        [] => text,
-        _ => format!("{text}; {}", of_tables(others)),
+/// Why no functions are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// A side was shortened when it was written.
+    Shortened,
+    /// The two have nothing in common but totals.
+    OnlyTotals,
+}
+
+/// Functions that are not the same in both, in one way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Became {
+    /// That way.
+    pub kind: BecameKind,
+    /// Their rows.
+    pub rows: Vec<usize>,
+}
+
+/// How functions are not the same in both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BecameKind {
+    /// They are in B alone.
+    New,
+    /// They are in A alone.
+    Gone,
+    /// They have other names.
+    Renamed,
+    /// They are in other files.
+    Moved,
+}
+
+/// How much the whole changed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Amount {
+    /// No functions are compared; the first total that differs.
+    Total(Option<TotalChange>),
+    /// Shares of samples are compared.
+    Samples {
+        /// The number of functions whose shares differ for certain.
+        known: usize,
+    },
+    /// Sums are compared.
+    Whole(Whole),
+}
+
+impl Default for Amount {
+    fn default() -> Amount {
+        Amount::Total(None)
     }
 }
 
-fn is_change(row: &Row, found: &Found) -> bool {
+/// A total that differs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TotalChange {
+    /// Its title.
+    pub title: String,
+    /// The figure of each side.
+    pub sides: [f64; 2],
+    /// Its unit.
+    pub unit: Unit,
+}
+
+/// The sums of both sides, and what their difference is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Whole {
+    /// Where both were stopped after the same time.
+    pub same_time: Option<SameTime>,
+    /// The greatest parts of the difference, at most two.
+    pub parts: Vec<(WholePart, i64)>,
+    /// How many times the time B took, where that is another one.
+    pub time_ratio: Option<f64>,
+}
+
+/// The sums of runs that were stopped after the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SameTime {
+    /// They are the same within some instructions.
+    Alike,
+    /// They differ, as the clock changes at other times.
+    Apart,
+}
+
+/// A part of the difference of sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WholePart {
+    /// The function of a row.
+    Function(usize),
+    /// Idle time.
+    Idle,
+}
+
+/// How certain changes of functions are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Confidence {
+    /// What that rests on.
+    pub basis: Basis,
+    /// The number of functions that differ for certain.
+    pub known: usize,
+    /// The number of functions of which that is undecided.
+    pub undecided: usize,
+    /// Whether any figure differs.
+    pub differs: bool,
+    /// The row of the first undecided function.
+    pub first: Option<usize>,
+    /// The row of the first one that more samples would decide, and how many times as many.
+    pub needs: Option<(usize, f64)>,
+}
+
+/// What certainty rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// Both are counted.
+    Counted,
+    /// Both are counted by one timing model.
+    SharedModel,
+    /// They are counted by different timing models.
+    OtherModels,
+}
+
+/// Adds the verdict.
+pub(super) fn put(compared: &mut Comparison, others: Vec<Change>) {
+    let strangers = compared.functions.first().and_then(strangers);
+    compared.unlike.extend(strangers);
+    let found = compared.functions.first();
+    let changed = match found {
+        Some(found) => changed(found),
+        None => Changed::NoFunctions(obstacle(compared)),
+    };
+    let amount = match found {
+        Some(found) => amount(found, compared),
+        None => Amount::Total(first_total(compared)),
+    };
+    let confidence = found.map(|found| confidence(found, compared));
+    compared.verdict = Verdict { changed, others, amount, confidence };
+}
+
+/// Why no functions are compared, where anything is in the way.
+fn obstacle(compared: &Comparison) -> Option<Obstacle> {
+    let is_cut = |unlike: &Unlike| matches!(unlike, Unlike::Shortened { .. });
+    if compared.unlike.iter().any(is_cut) {
+        return Some(Obstacle::Shortened);
+    }
+    let mut sections = compared.measurement.sections.iter();
+    let are_totals = sections.all(|section| section.id.starts_with(ids::prefix::TOTALS));
+    are_totals.then_some(Obstacle::OnlyTotals)
+}
+
+/// The most that changed, by function.
+fn changed(found: &FunctionChanges) -> Changed {
+    if let Some(nameless) = found.nameless() {
+        return Changed::NoNames(nameless);
+    }
+    let Some(row) = top(found) else { return Changed::Nothing { became: became(found, None) } };
+    // The undecided ones are counted elsewhere.
+    let is_known = |row: &FunctionChange| is_change(row, found) && row.certain.is_known();
+    let others = found.rows.iter().enumerate().filter(|(at, _)| *at != row);
+    let more = others.filter(|(_, other)| is_known(other)).count();
+    let soft_float = origins::soft_float(&found.rows);
+    Changed::Function { row, more, became: became(found, Some(row)), soft_float }
+}
+
+fn is_change(row: &FunctionChange, found: &FunctionChanges) -> bool {
     if found.sampled || found.is_set() { row.certain.is_known() } else { row.difference() != 0 }
 }
 
 /// The row that changed most; of samples and sets of runs, of those that did beyond chance. What
 /// has less because another one has as much more, as the loop of an idle thread, comes behind that.
-fn top(found: &Found) -> Option<&Row> {
-    let mut changed = found.rows.iter().filter(|row| is_change(row, found));
-    let first = changed.next()?;
-    let second = changed.next().filter(|second| {
+fn top(found: &FunctionChanges) -> Option<usize> {
+    let mut changed = (0..).zip(&found.rows).filter(|(_, row)| is_change(row, found));
+    let (first_at, first) = changed.next()?;
+    let second = changed.next().filter(|(_, second)| {
         let (less, more) = (first.difference(), second.difference());
         less < 0 && more > 0 && more as f64 >= AS_MUCH * less.unsigned_abs() as f64
     });
-    Some(second.unwrap_or(first))
+    Some(second.map_or(first_at, |(at, _)| at))
 }
 
-fn of_tables(others: &[String]) -> String {
-    match others {
-        [] => "nothing that was compared".to_owned(),
-        _ => some(others.iter().map(String::as_str), 3),
-    }
-}
-
-fn one(row: &Row, found: &Found) -> String {
-    let [a, b] = row.own;
-    let unit = &found.unit;
-    let state = if row.state.is_empty() { String::new() } else { format!(", {}", row.state) };
-    if found.sampled {
-        let share = |side: usize| row.own[side] as f64 * 100.0 / found.all[side].max(1) as f64;
-        return format!(
-            "{} has {:.1} % of {} samples instead of {:.1} % of {}{state}",
-            row.name,
-            share(1),
-            grouped(found.all[1]),
-            share(0),
-            grouped(found.all[0])
-        );
-    }
-    let why = if row.why.is_empty() { String::new() } else { format!(" ({})", row.why) };
-    let times = match (a, b) {
-        (a, b) if a > 0 && b >= 2 * a => {
-            format!("{} times the {unit}", real(b as f64 / a as f64))
-        }
-        _ => change(a, b, unit),
+/// Functions that are not the same in both; a single one is left out if it is `top`, of which the
+/// verdict has all.
+fn became(found: &FunctionChanges, top: Option<usize>) -> Vec<Became> {
+    let kinds = [BecameKind::New, BecameKind::Gone, BecameKind::Renamed, BecameKind::Moved];
+    let of = |kind: BecameKind| {
+        let rows = found.rows.iter().enumerate().filter(|(_, row)| kind.is_of(row));
+        let rows: Vec<usize> = rows.map(|(at, _)| at).collect();
+        let is_top = rows.len() == 1 && rows.first().copied() == top;
+        (!rows.is_empty() && !is_top).then_some(Became { kind, rows })
     };
-    format!("{}: {times}, {} -> {}{state}{why}", row.name, grouped(a), grouped(b))
+    kinds.into_iter().filter_map(of).collect()
+}
+
+impl BecameKind {
+    fn is_of(self, row: &FunctionChange) -> bool {
+        let is_alone = row.matched.how == How::Alone;
+        match self {
+            BecameKind::New => is_alone && row.matched.a.is_none(),
+            BecameKind::Gone => is_alone && row.matched.b.is_none(),
+            BecameKind::Renamed => matches!(row.matched.how, How::Alike(_)),
+            BecameKind::Moved => row.matched.how == How::Moved,
+        }
+    }
 }
 
 /// The whole, and how much of its change the first function is.
-fn much(found: &Found, compared: &Measurement) -> String {
-    let [a, b] = found.all;
+fn amount(found: &FunctionChanges, compared: &Comparison) -> Amount {
     if found.sampled {
-        let n = found.rows.iter().filter(|row| row.certain.is_known()).count();
-        return format!(
-            "{} samples (a), {} (b): shares are compared; {} of {} differ",
-            grouped(a),
-            grouped(b),
-            grouped(n as i64),
-            counted(found.rows.len(), "function")
-        );
+        let known = found.rows.iter().filter(|row| row.certain.is_known()).count();
+        return Amount::Samples { known };
     }
-    let whole = b.saturating_sub(a);
-    let is_same_time = compared.findings.iter().any(|finding| finding.code == "same-length");
-    let mut text = match whole {
-        _ if is_same_time => {
-            // A limit is reached within some instructions; where the clock changes, at other times.
-            let is_apart = a.abs_diff(b) as f64 > super::unlike::LENGTHS_APART * a.max(b) as f64;
-            let all = match is_apart {
-                true => format!("{} and {}", grouped(a), grouped(b)),
-                false => grouped(a.max(b)),
-            };
-            format!("both were stopped after the same time, {all} {}", found.unit)
-        }
-        0 => format!("the same in all: {} {}", grouped(a), found.unit),
-        _ => format!("{} in all, {} -> {}", change(a, b, &found.unit), grouped(a), grouped(b)),
-    };
-    let top = top(found).filter(|_| nameless(found.names_known, found.all).is_none());
-    let mut parts: Vec<(&str, i64)> =
-        top.map(|top| (top.name.as_str(), top.difference())).into_iter().collect();
-    let idle = found.idle[1].saturating_sub(found.idle[0]);
-    let most = top.map_or(0, |top| top.difference().unsigned_abs()).max(whole.unsigned_abs());
-    if idle != 0 && idle.unsigned_abs() as f64 >= WORTH_NAMING * most as f64 {
-        parts.push(("idle", idle));
-    }
-    parts.sort_by_key(|(_, n)| std::cmp::Reverse(n.unsigned_abs()));
-    let mut parts = parts.into_iter();
-    if let Some((name, n)) = parts.next() {
-        text = format!("{text}; {name} has {} of it", signed(n));
-    }
-    if let Some((name, n)) = parts.next() {
-        text = format!("{text}, {name} {}", signed(n));
-    }
-    let time = compared.table(ids::section::TOTALS_NANOSECONDS).and_then(|table| {
-        let ratio = table.column(ids::column::RATIO)?.cells.first()?.number()?.as_f64();
-        (ratio != 1.0 && !is_same_time).then(|| format!("; {} times the time", real(ratio)))
+    let [a, b] = found.all;
+    let whole = b.saturating_sub(a).unsigned_abs();
+    let is_same_time = compared.unlike.iter().any(|u| matches!(u, Unlike::SameLength(_)));
+    let same_time = is_same_time.then(|| {
+        // A limit is reached within some instructions; where the clock changes, at other times.
+        let is_apart = a.abs_diff(b) as f64 > LENGTHS_APART * a.max(b) as f64;
+        if is_apart { SameTime::Apart } else { SameTime::Alike }
     });
-    text + &time.unwrap_or_default()
+    let top = top(found).filter(|_| found.nameless().is_none());
+    let top = top.map(|at| (WholePart::Function(at), found.rows[at].difference()));
+    let most = top.map_or(0, |(_, n)| n.unsigned_abs()).max(whole);
+    let idle = found.idle[1].saturating_sub(found.idle[0]);
+    let is_idle_named = idle != 0 && idle.unsigned_abs() as f64 >= WORTH_NAMING * most as f64;
+    let mut parts: Vec<(WholePart, i64)> = top.into_iter().collect();
+    parts.extend(is_idle_named.then_some((WholePart::Idle, idle)));
+    parts.sort_by_key(|(_, n)| std::cmp::Reverse(n.unsigned_abs()));
+    let time_ratio = time_ratio(compared).filter(|ratio| *ratio != 1.0 && !is_same_time);
+    Amount::Whole(Whole { same_time, parts, time_ratio })
 }
 
-fn signed(n: i64) -> String {
-    if n > 0 { format!("+{}", grouped(n)) } else { grouped(n) }
+/// How many times the time B took.
+fn time_ratio(compared: &Comparison) -> Option<f64> {
+    let table = compared.measurement.table(ids::section::TOTALS_NANOSECONDS)?;
+    Some(table.column(ids::column::RATIO)?.cells.first()?.number()?.as_f64())
 }
 
 /// The first total that differs.
-fn totals(compared: &Measurement) -> String {
-    let tables =
-        compared.sections.iter().filter(|section| section.id.starts_with(ids::prefix::TOTALS));
+fn first_total(compared: &Comparison) -> Option<TotalChange> {
+    let sections = compared.measurement.sections.iter();
+    let tables = sections.filter(|section| section.id.starts_with(ids::prefix::TOTALS));
     for section in tables {
         let Content::Table(table) = &section.content else { continue };
         let column = |id: &str| table.column(id).map(|column| column.cells.as_slice());
         let (Some(titles), Some(a), Some(b)) = (column("title"), column("a"), column("b")) else {
             continue;
         };
-        let unit = table
-            .column(ids::column::A)
-            .and_then(|column| column.unit.clone())
-            .unwrap_or(Unit::COUNT);
+        let unit = table.column(ids::column::A).and_then(|column| column.unit.clone());
+        let unit = unit.unwrap_or(Unit::COUNT);
         for ((title, a), b) in titles.iter().zip(a).zip(b) {
             let numbers = a.number().zip(b.number()).filter(|(a, b)| a != b);
             if let (Some(title), Some((a, b))) = (title.text(), numbers) {
-                return format!("{title}: {}", from_to(a.as_f64(), b.as_f64(), &unit));
+                let sides = [a.as_f64(), b.as_f64()];
+                return Some(TotalChange { title: title.to_owned(), sides, unit });
             }
         }
     }
-    "no total that both have differs".to_owned()
+    None
 }
 
-fn certain(found: &Found, basis: &str) -> String {
-    if found.is_set() {
-        let [a, b] = found.runs.map(|n| counted(n, "run"));
-        return format!("{a} (a), {b} (b): {}", of_rows(found, basis));
-    }
-    of_rows(found, basis)
-}
-
-fn of_rows(found: &Found, basis: &str) -> String {
-    let count = |is: fn(&Certain) -> bool| found.rows.iter().filter(|row| is(&row.certain)).count();
-    let known = count(Certain::is_known);
-    let unknown = count(|certain| matches!(certain, Certain::No(_)));
-    let all = counted(found.rows.len(), "function");
-    if found.sampled {
-        let more = found.rows.iter().find_map(|row| match &row.certain {
-            Certain::No(why) => {
-                let times = why.strip_prefix("needs ")?.strip_suffix('x')?;
-                Some(format!("{} needs {times} times as many samples", row.name))
-            }
-            _ => None,
-        });
-        let more = more.map_or_else(String::new, |more| format!("; {more}"));
-        let of = grouped(unknown as i64);
-        return format!("{known} of {all} differ beyond chance; {of} undecided{more}");
-    }
-    if nameless(found.names_known, found.all).is_some() {
-        return "sums only, with the bounds that they have".to_owned();
-    }
-    let basis = if found.is_set() { "by how the runs vary" } else { basis };
-    let differs = found.rows.iter().any(|row| row.difference() != 0);
-    match (known, unknown) {
-        (_, 0) => format!("yes: {basis}"),
-        (0, _) if found.is_set() => {
-            "no function differs beyond what the runs of a side vary".to_owned()
-        }
-        (0, _) if !differs => format!(
-            "no function differs; {} known within bounds only",
-            match unknown {
-                1 => "what one takes is".to_owned(),
-                n => format!("what {} take is", grouped(n as i64)),
-            }
-        ),
-        (0, _) => format!(
-            "undecided: {} within what is not known of both",
-            counted(unknown, "difference")
-        ),
-        (known, unknown) => {
-            let first = found.rows.iter().find(|row| matches!(row.certain, Certain::No(_)));
-            let first = first.map_or("", |row| row.name.as_str());
-            format!(
-                "{} of {all} for certain; {} undecided ({first} first)",
-                grouped(known as i64),
-                grouped(unknown as i64)
-            )
-        }
-    }
-}
-
-/// What the findings say is not alike, in one statement.
-fn beside(compared: &Measurement) -> Option<String> {
-    let said = compared.findings.iter().filter(|finding| finding.severity == Severity::Warning);
-    let said = said.filter_map(|finding| {
-        let what = match finding.code.as_str() {
-            "other-end" => "ended for different reasons",
-            "other-length" => "stopped after different times",
-            "other-instrument" => "instrument",
-            "other-board" => "board",
-            "other-core" => "core",
-            "other-clock" => "core clock",
-            "other-windows" => "number of windows",
-            "other-inputs" => "inputs",
-            "other-compiler" => "compiler",
-            "other-tool" => "version of strobe",
-            "other-amount" => "amount of work",
-            "different-programs" => "two different programs",
-            "shortened-side" => "results cut off on a side",
-            "no-symbols" => "no symbols on a side",
-            _ => return None,
-        };
-        Some(what)
+fn confidence(found: &FunctionChanges, compared: &Comparison) -> Confidence {
+    let basis = if compared.unlike.contains(&Unlike::SharedModel) {
+        Basis::SharedModel
+    } else if compared.unlike.contains(&Unlike::OtherModel) {
+        Basis::OtherModels
+    } else {
+        Basis::Counted
+    };
+    let is_undecided = |row: &FunctionChange| matches!(row.certain, Certainty::Undecided(_));
+    let needs = found.rows.iter().enumerate().find_map(|(at, row)| match row.certain {
+        Certainty::Undecided(Doubt::NeedsSamples(times)) => Some((at, times)),
+        _ => None,
     });
-    let said: Vec<&str> = said.collect();
-    (!said.is_empty()).then(|| format!("{}; see the warnings", said.join(", ")))
+    Confidence {
+        basis,
+        known: found.rows.iter().filter(|row| row.certain.is_known()).count(),
+        undecided: found.rows.iter().filter(|row| is_undecided(row)).count(),
+        differs: found.rows.iter().any(|row| row.difference() != 0),
+        first: found.rows.iter().position(is_undecided),
+        needs,
+    }
 }
 
 /// Two programs that have nothing in common, or one whose functions have no names, are not compared
 /// in silence.
-fn strangers(compared: &mut Measurement, found: &Found) {
-    let mut warn = |code: &str, text: String| {
-        compared.findings.push(Finding::new(Severity::Warning, code, text));
-    };
-    let unnamed: Vec<&str> = [("a", found.names_known[0]), ("b", found.names_known[1])]
-        .into_iter()
-        .filter(|(_, known)| !known)
-        .map(|(side, _)| side)
-        .collect();
-    if !unnamed.is_empty() {
-        let sides = unnamed.join(" and ");
-        warn(
-            "no-symbols",
-            format!(
-                "{sides} has no names of functions: only sums are compared; take the firmware \
-                 with its \
-                 symbols, or a measurement of it"
-            ),
-        );
-        return;
+fn strangers(found: &FunctionChanges) -> Option<Unlike> {
+    match found.names_known {
+        [true, true] => {}
+        [false, true] => return Some(Unlike::NoSymbols(Nameless::A)),
+        [true, false] => return Some(Unlike::NoSymbols(Nameless::B)),
+        [false, false] => return Some(Unlike::NoSymbols(Nameless::Both)),
     }
-    let both = |row: &&Row| row.is_one;
-    let share = |side: usize| {
-        let sum = |rows: &mut dyn Iterator<Item = &Row>| -> i64 {
-            rows.fold(0, |sum, row| sum.saturating_add(row.own[side]))
-        };
-        let all = sum(&mut found.rows.iter());
-        sum(&mut found.rows.iter().filter(both)) as f64 / all.max(1) as f64
-    };
+    let both = || found.rows.iter().filter(|row| row.is_one);
+    let shares = [0, 1].map(|side: usize| {
+        let add = |sum: i64, row: &FunctionChange| sum.saturating_add(row.own[side]);
+        both().fold(0, add) as f64 / found.rows.iter().fold(0, add).max(1) as f64
+    });
     let some = found.functions.iter().all(|n| *n > 2) && found.all.iter().all(|all| *all > 0);
-    if some && share(0) < STRANGERS && share(1) < STRANGERS {
-        let alike = found.rows.iter().filter(both).count();
-        warn(
-            "different-programs",
-            format!(
-                "these look like two different programs: of {} (a) and {} (b) {} in both, with \
-                 {:.1} % of what a takes and {:.1} % of what b takes",
-                counted(found.functions[0], "function"),
-                found.functions[1],
-                if alike == 1 { "1 is".to_owned() } else { format!("{alike} are") },
-                share(0) * 100.0,
-                share(1) * 100.0
-            ),
-        );
-    }
+    let are_strangers = some && shares.iter().all(|share| *share < STRANGERS);
+    let (functions, both) = (found.functions, both().count());
+    are_strangers.then_some(Unlike::OtherPrograms { functions, both, shares })
 }

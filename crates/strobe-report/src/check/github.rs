@@ -3,16 +3,18 @@
 
 use strobe_analyse::budget::Line;
 
+use super::line;
+
 /// A command in a line for each budget that is not held, about that file.
 pub fn annotations(lines: &[Line], file: &str) -> String {
     let failed = lines.iter().filter(|line| !line.is_held());
     let one = |line: &Line| {
-        let mut text = line.sentence();
-        let functions = line.responsible();
+        let mut text = line::sentence(line);
+        let functions = line::functions(line);
         if !functions.is_empty() {
             text.push_str(&format!("\nfunctions: {}", functions.join(", ")));
         }
-        let title = format!("budget {}: {}", line.judged.verdict.name(), line.title());
+        let title = format!("budget {}: {}", line.judged.verdict.name(), line::title(line));
         format!("::error file={},title={}::{}\n", property(file), property(&title), data(&text))
     };
     failed.map(one).collect()

@@ -2,6 +2,7 @@
 
 use strobe_analyse::budget::{Line, Verdict};
 
+use super::line;
 use crate::junit::{self, Case, Outcome, Why};
 
 /// The whole file.
@@ -12,11 +13,11 @@ pub fn document(lines: &[Line]) -> String {
 fn case(line: &Line) -> Case {
     let why = || Why {
         kind: line.judged.verdict.name().to_owned(),
-        message: line.sentence(),
-        detail: line.responsible().join("\n"),
+        message: line::sentence(line),
+        detail: line::functions(line).join("\n"),
     };
     let outcome = match line.judged.verdict {
-        Verdict::Held => Outcome::Passed(line.sentence()),
+        Verdict::Held => Outcome::Passed(line::sentence(line)),
         Verdict::Broken | Verdict::Unknown => Outcome::Error(why()),
         Verdict::Exceeded | Verdict::Undecided => Outcome::Failed(why()),
     };

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use strobe_analyse::budget::Line;
 
+use super::line;
 use crate::markdown::cell;
 
 /// The whole text.
@@ -23,14 +24,14 @@ pub fn summary(lines: &[Line]) -> String {
     for line in &sorted {
         let verdict = line.judged.verdict.name();
         let verdict = if line.is_held() { verdict.to_owned() } else { format!("**{verdict}**") };
-        let cells =
-            [&line.firmware, &line.name, &line.value(), &line.limit()].map(|text| cell(text));
-        let margin = cell(&line.margin().unwrap_or_default());
+        let cells = [&line.firmware, &line.name, &line::value(line), &line::limits(line)]
+            .map(|text| cell(text));
+        let margin = cell(&line::margin(line).unwrap_or_default());
         let _ = writeln!(text, "| {verdict} | {} | {margin} |", cells.join(" | "));
     }
     for line in sorted.iter().filter(|line| !line.is_held()) {
-        let _ = write!(text, "\n- {}", cell(&line.sentence()));
-        for function in line.responsible() {
+        let _ = write!(text, "\n- {}", cell(&line::sentence(line)));
+        for function in line::functions(line) {
             let _ = write!(text, "\n  - {}", cell(&function));
         }
     }

@@ -1,6 +1,6 @@
 //! The reports are what their readers parse, whatever names and texts hold.
 
-use strobe_analyse::budget::{Figure, Judged, Limit, Limits, Line, Share, judge};
+use strobe_analyse::budget::{Figure, Judged, Limit, Limits, Line, Reason, Share, judge};
 use strobe_model::measurement::{Quantity, Unit};
 
 use super::{github, junit, markdown};
@@ -25,7 +25,11 @@ fn lines() -> Vec<Line> {
             functions,
         }
     };
-    let broken = Line { judged: Judged::broken(HOSTILE), functions: Vec::new(), ..line("gone", 1) };
+    let broken = Line {
+        judged: Judged::broken(Reason::Unmeasured(HOSTILE.to_owned())),
+        functions: Vec::new(),
+        ..line("gone", 1)
+    };
     vec![line("crc", 1180), line(HOSTILE, 1300), broken]
 }
 

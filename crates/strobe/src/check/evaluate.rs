@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use strobe_analyse::budget::{
-    Figure, Judged, Line, Share, Stored, adds_up, changes, contributors, judge,
+    Figure, Judged, Line, Reason, Share, Stored, Verdict, adds_up, changes, contributors, judge,
 };
 use strobe_model::measurement::{CORE_TIMING, Finding, Measurement, Severity};
+use strobe_report::check::reason;
 
 use super::baseline::{Accepted, Baseline, Entry};
 use super::config::{Config, Firmware};
@@ -34,6 +35,15 @@ struct Before {
     functions: BTreeMap<String, i64>,
     /// All functions are there, not the largest only.
     complete: bool,
+}
+
+impl Before {
+    /// Functions that are not as they were: where none of the stored ones changed, the change is
+    /// among these.
+    fn others(&self, now: &[Share]) -> Vec<Share> {
+        let others = now.iter().filter(|of| self.functions.get(&of.name) != Some(&of.value));
+        others.cloned().collect()
+    }
 }
 
 /// The measurements of all firmwares.
@@ -93,19 +103,30 @@ fn figure<'a>(
     budget: &Budget,
     all: &'a All,
     directory: &Path,
-) -> Result<(Figure, &'a Measurement), String> {
-    let none = || "it was not measured".to_owned();
-    let measured = all.get(&firmware.name).ok_or_else(none)?.as_ref().map_err(Clone::clone)?;
-    let measurement =
-        measured.get(&budget.from).ok_or_else(none)?.as_ref().map_err(Clone::clone)?;
-    if let Some(why) = measure::nothing_there(firmware, budget, directory) {
-        return Err(why);
+) -> Result<(Figure, &'a Measurement), Reason> {
+    let measurement = of_budget(firmware, budget, all).map_err(Reason::Unmeasured)?;
+    let wrong = measure::nothing_there(firmware, budget, directory)
+        .or_else(|| measure::wrong_mark(budget, measurement));
+    if let Some(why) = wrong {
+        return Err(Reason::Unmeasured(why));
     }
-    if let Some(why) = measure::wrong_mark(budget, measurement) {
-        return Err(why);
-    }
-    let found = budget.selector.find(measurement).map_err(|missing| missing.to_string())?;
+    let found = budget.selector.find(measurement).map_err(Reason::Missing)?;
     Ok((found, measurement))
+}
+
+/// The measurement that has a budget's figure.
+fn of_budget<'a>(
+    firmware: &Firmware,
+    budget: &Budget,
+    all: &'a All,
+) -> Result<&'a Measurement, String> {
+    let measured = all.get(&firmware.name).ok_or_else(not_measured)?;
+    let measured = measured.as_ref().map_err(Clone::clone)?;
+    measured.get(&budget.from).ok_or_else(not_measured)?.as_ref().map_err(Clone::clone)
+}
+
+fn not_measured() -> String {
+    "it was not measured".to_owned()
 }
 
 fn judged(
@@ -120,26 +141,23 @@ fn judged(
         // Only relative limits need what is stored.
         Err(reason) if is_relative(budget) => {
             // What is known of today is known all the same.
-            let value = figure.quantity.clone();
-            return (Judged { value, ..Judged::broken(reason) }, Vec::new());
+            let value = Some(figure.quantity.clone());
+            let broken = Judged::broken(Reason::Unmeasured(reason));
+            return (Judged { value, ..broken }, Vec::new());
         }
         Err(_) => Before::default(),
     };
     let judged = judge(figure, &budget.limits, before.stored.as_ref());
-    if judged.verdict == strobe_analyse::budget::Verdict::Held {
+    if judged.verdict == Verdict::Held {
         return (judged, Vec::new());
     }
     let now = contributors(measurement, &budget.selector);
-    let is_known = before.stored.is_some() && adds_up(&budget.selector);
-    let mut functions = match is_known {
-        true => changes(&now, &before.functions, before.complete),
-        false => Vec::new(),
-    };
-    if functions.is_empty() {
-        // What is as it was is not what changed, which is not among the stored ones then.
-        let is_as_before = |share: &Share| before.functions.get(&share.name) == Some(&share.value);
-        let others = || now.iter().filter(|share| !is_as_before(share)).cloned().collect();
-        functions = if is_known { others() } else { Vec::new() };
+    let mut functions = Vec::new();
+    if before.stored.is_some() && adds_up(&budget.selector) {
+        functions = changes(&now, &before.functions, before.complete);
+        if functions.is_empty() {
+            functions = before.others(&now);
+        }
     }
     if functions.is_empty() {
         functions = now;
@@ -174,18 +192,18 @@ fn before(
             Ok(Before { stored, functions, complete: false })
         }
         Base::Revision(all) => {
-            let there = |e: String| format!("of the other revision: {e}");
-            let none = || there("it was not measured".to_owned());
-            let measured = all.get(&firmware.name).ok_or_else(none)?;
-            let measured = measured.as_ref().map_err(|e| there(e.clone()))?;
-            let old = measured.get(&budget.from).ok_or_else(none)?;
-            let old = old.as_ref().map_err(|e| there(e.clone()))?;
-            let figure = budget.selector.find(old).map_err(|e| there(e.to_string()))?;
+            let old = of_budget(firmware, budget, all).map_err(of_revision)?;
+            let figure = budget.selector.find(old);
+            let figure = figure.map_err(|missing| of_revision(reason::missing(&missing)))?;
             let shares = contributors(old, &budget.selector);
             let functions = shares.into_iter().map(|share| (share.name, share.value)).collect();
             Ok(Before { stored: Stored::of(&figure.quantity), functions, complete: true })
         }
     }
+}
+
+fn of_revision(why: String) -> String {
+    format!("of the other revision: {why}")
 }
 
 /// What would be accepted, and the lines of budgets that have no figure.
@@ -198,7 +216,7 @@ pub fn accepted(config: &Config, all: &All, directory: &Path) -> (Baseline, Vec<
         for budget in &firmware.budgets {
             let name = || format!("{}: {}", firmware.name, budget.name);
             match figure(firmware, budget, all, directory) {
-                Err(reason) => missing.push(format!("{}: {reason}", name())),
+                Err(why) => missing.push(format!("{}: {}", name(), reason::text(&why))),
                 Ok((figure, measurement)) => {
                     let shares = contributors(measurement, &budget.selector);
                     let board = measurement.subject.board.clone();

@@ -6,6 +6,7 @@ use strobe_model::measurement::{
     Cell, Column, Content, Ended, Finding, Instrument, Measurement, Quantity, Severity, Subject,
     Table, Unit, Window,
 };
+use strobe_report::check::line as words;
 
 /// Findings for what is not held, and a table for each unit: `budgets-cycles` and so on.
 pub fn measurement(lines: &[Line], file: &str) -> Measurement {
@@ -29,18 +30,19 @@ pub fn measurement(lines: &[Line], file: &str) -> Measurement {
 
 fn finding(line: &Line) -> Finding {
     let code = format!("budget-{}", line.judged.verdict.name());
-    let shares = line.functions.iter().map(|share| (share.name.clone(), share.words()));
+    let shares = line.functions.iter().map(|share| (share.name.clone(), words::share(share)));
     let shares: Vec<_> = shares.collect();
     let title = match line.functions.iter().any(|share| share.before.is_some()) {
         true => "functions that changed",
         false => "functions responsible",
     };
     let evidence = if shares.is_empty() { Vec::new() } else { vec![(title.to_owned(), shares)] };
-    Finding { evidence, ..Finding::new(Severity::Fault, &code, line.sentence()) }
+    Finding { evidence, ..Finding::new(Severity::Fault, &code, words::sentence(line)) }
 }
 
 fn tables(lines: &[Line], measurement: &mut Measurement) {
-    let mut units: Vec<Unit> = lines.iter().map(|line| line.judged.value.unit().clone()).collect();
+    let mut units: Vec<Unit> =
+        lines.iter().map(|line| words::figure(line).unit().clone()).collect();
     units.sort();
     units.dedup();
     for unit in units {
@@ -53,11 +55,11 @@ fn tables(lines: &[Line], measurement: &mut Measurement) {
             Column::figure("margin", "margin", unit.clone()),
             Column::text("budget", "budget"),
         ]);
-        for line in lines.iter().filter(|line| *line.judged.value.unit() == unit) {
+        for line in lines.iter().filter(|line| *words::figure(line).unit() == unit) {
             table.row([
                 line.judged.verdict.name().into(),
                 line.firmware.as_str().into(),
-                Cell::from(line.judged.value.clone()),
+                Cell::from(words::figure(line)),
                 line.judged.least.map(whole).into(),
                 line.judged.most.map(whole).into(),
                 line.judged.margin.map(whole).into(),

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use strobe_analyse::budget::Line;
+use strobe_report::check::line as words;
 
 use super::baseline::Baseline;
 use super::config::Config;
@@ -41,7 +42,7 @@ pub fn watch(config: &Config, directory: &Path) -> anyhow::Result<ExitCode> {
         let base = baseline.map_or(Base::None, Base::Accepted);
         let lines = evaluate::lines(config, &all, &base, directory);
         output::write(shown(&lines, &last).as_bytes(), None)?;
-        last = lines.iter().filter_map(|line| Some((line.title(), value(line)?))).collect();
+        last = lines.iter().filter_map(|line| Some((words::title(line), value(line)?))).collect();
         // What somebody edits while it is built is for the next build; what building itself wrote
         // is no change.
         let mut seen = sources(config, directory);
@@ -64,7 +65,7 @@ pub fn watch(config: &Config, directory: &Path) -> anyhow::Result<ExitCode> {
 }
 
 fn value(line: &Line) -> Option<f64> {
-    line.judged.value.value().map(strobe_model::measurement::Number::as_f64)
+    Some(line.judged.value.as_ref()?.value()?.as_f64())
 }
 
 /// A line for each budget, with its change since the last build.
@@ -72,10 +73,10 @@ fn shown(lines: &[Line], last: &BTreeMap<String, f64>) -> String {
     let held = lines.iter().filter(|line| line.is_held()).count();
     let mut text = format!("{held} of {} budgets held\n", lines.len());
     for line in lines {
-        let change = last.get(&line.title()).and_then(|was| line.change(*was));
+        let change = last.get(&words::title(line)).and_then(|was| words::change(line, *was));
         let change = change.map_or_else(String::new, |by| format!(" ({by} since the last build)"));
         let verdict = line.judged.verdict.name();
-        text.push_str(&format!("  {verdict:<9} {}{change}\n", line.sentence()));
+        text.push_str(&format!("  {verdict:<9} {}{change}\n", words::sentence(line)));
     }
     text
 }

@@ -5,12 +5,12 @@ use strobe_model::measurement::{Cell, Column, Measure, Table, Unit};
 
 use super::super::certain;
 use super::super::difference::{Figure, three_of};
-use super::super::found::{Found, Row, nameless};
+use super::super::found::{FunctionChange, FunctionChanges, nameless};
 use super::super::groups::Side;
 use super::super::sum::Sum;
 use super::{figures, three};
 
-pub(super) fn table(sides: &[Side; 2], found: &Found, measure: &Measure) -> Table {
+pub(super) fn table(sides: &[Side; 2], found: &FunctionChanges, measure: &Measure) -> Table {
     let has_inclusive = sides.iter().all(|side| side.has_inclusive);
     let has_calls = sides.iter().all(|side| side.has_calls);
     let are_known = nameless(found.names_known, found.all).is_none();
@@ -53,8 +53,7 @@ pub(super) fn table(sides: &[Side; 2], found: &Found, measure: &Measure) -> Tabl
             (None, Some(_)) => "b".into(),
             _ => Cell::Empty,
         });
-        cells.push(row.certain.words().into());
-        cells.push(Some(row.state.as_str()).filter(|state| !state.is_empty()).into());
+        cells.extend([Cell::Empty, Cell::Empty]);
         table.columns.iter_mut().zip(cells).for_each(|(column, cell)| column.cells.push(cell));
     }
     footer(&mut table, sides);
@@ -80,7 +79,7 @@ fn three_columns(id: &str, unit: &Unit, worth: Option<u8>) -> [Column; 3] {
 }
 
 /// Calls of both, their difference, and what each takes by itself.
-fn calls(sides: &[Side; 2], row: &Row) -> Vec<Cell> {
+fn calls(sides: &[Side; 2], row: &FunctionChange) -> Vec<Cell> {
     let of = |side: &Side, at: Option<usize>| {
         let called = at.map_or(Sum::default(), |at| side.groups[at].called);
         called.times(side.profile, "calls")

@@ -2,9 +2,8 @@
 
 use strobe_model::measurement::{Cell, Content, Kind, Number, Quantity, Trust, Unit};
 
-use super::super::compare;
 use super::super::difference::Figure;
-use super::{A, B, Row, cell, modelled, run};
+use super::{A, B, Row, cell, compare, modelled, run};
 
 /// Whether a cell is of a model of which no bounds are known.
 fn is_about(cell: Option<&Cell>) -> bool {

@@ -2,8 +2,7 @@
 
 use strobe_model::measurement::{Column, Content, Table, Unit};
 
-use super::{SUM, checked, codes, made, program, run, texts, verdict};
-use crate::figures::figures;
+use super::{SUM, checked, codes, figures, made, program, run, texts, verdict};
 
 #[test]
 fn what_was_renamed_moved_or_split_is_one_function() {

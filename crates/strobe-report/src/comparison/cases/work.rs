@@ -1,10 +1,11 @@
 //! Sides that do not do the same work, or not in a way that sums can be compared: other amounts of
 //! it, the same time, names that one side does not know, and limits on any of these.
 
+use strobe_analyse::compare::Comparison;
+use strobe_analyse::compare::threshold::Outcome;
 use strobe_model::measurement::{Finding, Severity};
 
-use super::super::compare_sets;
-use super::super::threshold::{Outcome, outcome};
+use super::super::limits::exceeded;
 use super::*;
 
 /// A run that was stopped after a time.
@@ -36,8 +37,12 @@ fn without_names(mut run: Measurement) -> Measurement {
     run
 }
 
-fn of(compared: &Measurement, limit: &str) -> Outcome {
-    outcome(compared, &limit.parse().unwrap())
+/// By how much a limit is exceeded for certain.
+fn above(compared: &Comparison, limit: &str) -> String {
+    match of(compared, limit) {
+        Ok(Outcome::Above(excess)) => exceeded(&excess),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -87,14 +92,15 @@ fn runs_of_the_same_time_cannot_differ_in_it() {
     assert!(said.contains("both were stopped after the same time, 46,000 cycles"), "{said}");
     assert!(codes(&compared).contains(&"same-length"));
     // No limit on all that is busy can fail there, which is no pass.
-    assert!(matches!(of(&compared, "2%"), Outcome::Nothing(_)));
-    let Outcome::Above(text) = of(&compared, "filter=2%") else { panic!("{compared:?}") };
+    let compared = data(&stopped(program()), &stopped(slow.clone()));
+    assert!(of(&compared, "2%").is_err());
+    let text = above(&compared, "filter=2%");
     assert!(text.starts_with("filter: 1,000 -> 10,000, +900.0 %"), "{text}");
     // Where something is idle, it can.
     slow[2].cycles[0] = 40_000;
-    let compared = checked(&asleep(stopped(program()), 20_000), &asleep(stopped(slow), 11_000));
-    assert!(matches!(of(&compared, "2%"), Outcome::Above(_)), "{:?}", of(&compared, "2%"));
-    assert_eq!(of(&compared, "20%"), Outcome::Holds);
+    let compared = data(&asleep(stopped(program()), 20_000), &asleep(stopped(slow), 11_000));
+    above(&compared, "2%");
+    assert_eq!(of(&compared, "20%"), Ok(Outcome::Holds));
     // Cycles differ where the clock changes at another moment.
     let mut later = program();
     later[2].cycles[0] += 4_000;
@@ -110,16 +116,17 @@ fn where_names_are_missing_nothing_is_gone_and_no_limit_holds() {
     assert!(texts(&compared, "profile-functions", "change").iter().all(|words| words.is_empty()));
     assert!(texts(&compared, "profile-functions", "side").iter().all(|words| words.is_empty()));
     assert!(compared.section("profile-causes").is_none());
-    assert!(matches!(of(&compared, "filter=2%"), Outcome::Nothing(_)));
-    assert_eq!(of(&compared, "2%"), Outcome::Holds, "sums are known");
+    let compared = data(&run(program()), &without_names(run(program())));
+    assert!(of(&compared, "filter=2%").is_err());
+    assert_eq!(of(&compared, "2%"), Ok(Outcome::Holds), "sums are known");
 }
 
 #[test]
 fn a_limit_on_what_is_gone_holds_nothing() {
     let mut less = program();
     less.remove(1);
-    let compared = checked(&run(program()), &run(less));
-    assert!(matches!(of(&compared, "filter=2%"), Outcome::Nothing(_)));
+    let compared = data(&run(program()), &run(less));
+    assert!(of(&compared, "filter=2%").is_err());
 }
 
 /// Twice the recording is no twice the function.
@@ -129,11 +136,11 @@ fn limits_on_samples_are_limits_on_shares() {
         all.iter_mut().for_each(|made| made.cycles[0] *= 2);
         all
     };
-    let same = checked(&sampled(many(300)), &sampled(twice(many(300))));
-    assert_eq!(of(&same, "a=1%"), Outcome::Holds);
-    assert!(matches!(of(&same, "2%"), Outcome::Nothing(_)), "{:?}", of(&same, "2%"));
-    let more = checked(&sampled(many(300)), &sampled(twice(many(900))));
-    let Outcome::Above(text) = of(&more, "a=20%") else { panic!("{:?}", of(&more, "a=20%")) };
+    let same = data(&sampled(many(300)), &sampled(twice(many(300))));
+    assert_eq!(of(&same, "a=1%"), Ok(Outcome::Holds));
+    assert!(of(&same, "2%").is_err(), "{:?}", of(&same, "2%"));
+    let more = data(&sampled(many(300)), &sampled(twice(many(900))));
+    let text = above(&more, "a=20%");
     assert!(text.contains("a: 7.39 % of the samples -> 19.31 % of the samples"), "{text}");
 }
 
@@ -150,9 +157,9 @@ fn a_limit_within_the_bounds_may_be_exceeded() {
         values.high[1] = high;
         run
     };
-    let compared = checked(&modelled(10_000, 10_150), &modelled(10_210, 10_210));
-    assert!(matches!(of(&compared, "filter=0%"), Outcome::Above(_)));
-    assert!(matches!(of(&compared, "filter=2%"), Outcome::MaybeAbove(_)));
+    let compared = data(&modelled(10_000, 10_150), &modelled(10_210, 10_210));
+    above(&compared, "filter=0%");
+    assert!(matches!(of(&compared, "filter=2%"), Ok(Outcome::MaybeAbove(_))));
 }
 
 #[test]

@@ -5,14 +5,16 @@ mod chance;
 mod matching;
 mod work;
 
+use strobe_analyse::compare::Comparison;
+use strobe_analyse::compare::threshold::{Outcome, Unjudged, outcome};
+use strobe_analyse::figures::figures;
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Distribution, Distributions, Ended, Frames, Functions,
     Instrument, Kind, Locations, Measure, Measurement, Part, Profile, Quantity, Samples, Stacks,
     Subject, Table, Unit, Values, Window,
 };
 
-use super::compare;
-use crate::figures::figures;
+use super::{compare, measurement};
 
 /// A function of a made-up run.
 #[derive(Clone)]
@@ -183,6 +185,19 @@ fn checked(a: &Measurement, b: &Measurement) -> Measurement {
     let compared = compare(a, b);
     compared.check().unwrap();
     compared
+}
+
+/// The same as data.
+fn data(a: &Measurement, b: &Measurement) -> Comparison {
+    strobe_analyse::compare::compare(a, b)
+}
+
+fn compare_sets(a: &[Measurement], b: &[Measurement]) -> Option<Measurement> {
+    strobe_analyse::compare::compare_sets(a, b).map(measurement)
+}
+
+fn of(compared: &Comparison, limit: &str) -> Result<Outcome, Unjudged> {
+    outcome(compared, &limit.parse().unwrap())
 }
 
 #[test]

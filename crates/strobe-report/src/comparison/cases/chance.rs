@@ -1,11 +1,13 @@
 //! What may be chance: samples, sets of runs, and limits on figures of these.
 
+use strobe_analyse::compare::threshold::{Limit, Outcome, judge};
 use strobe_model::measurement::Measurement;
 
-use super::super::compare_sets;
-use super::super::threshold::{Limit, Outcome, judge, outcome};
-use super::{Made, checked, codes, first, many, program, run, sampled, texts, verdict};
-use crate::figures::figures;
+use super::super::measurement;
+use super::{
+    Made, checked, codes, compare_sets, data, figures, first, many, of, program, run, sampled,
+    texts, verdict,
+};
 
 #[test]
 fn samples_that_may_be_chance_are_not_called_a_difference() {
@@ -57,18 +59,18 @@ fn sets_of_runs_separate_luck_from_a_difference() {
 fn limits_hold_or_not_and_are_about_something() {
     let mut slow = program();
     slow[1].cycles[0] = 1_030;
-    let mut compared = checked(&run(program()), &run(slow));
-    let of = |compared: &Measurement, text: &str| outcome(compared, &text.parse().unwrap());
-    assert_eq!(of(&compared, "1%"), Outcome::Holds);
-    assert!(matches!(of(&compared, "filter=2%"), Outcome::Above(_)));
-    assert_eq!(of(&compared, "filter=3%"), Outcome::Holds);
-    assert!(matches!(of(&compared, "nobody=3%"), Outcome::Nothing(_)));
+    let mut compared = data(&run(program()), &run(slow));
+    assert_eq!(of(&compared, "1%"), Ok(Outcome::Holds));
+    assert!(matches!(of(&compared, "filter=2%"), Ok(Outcome::Above(_))));
+    assert_eq!(of(&compared, "filter=3%"), Ok(Outcome::Holds));
+    assert!(of(&compared, "nobody=3%").is_err());
     let limits = ["filter=2%", "0.01%"].map(|text| text.parse::<Limit>().unwrap());
     assert_eq!(judge(&mut compared, &limits), Ok(true));
+    let compared = measurement(compared);
     assert_eq!(codes(&compared)[..2], ["above-limit", "above-limit"]);
     compared.check().unwrap();
-    let maybe = checked(&sampled(many(300)), &sampled(many(330)));
-    assert!(matches!(of(&maybe, "a=2%"), Outcome::MaybeAbove(_)));
+    let maybe = data(&sampled(many(300)), &sampled(many(330)));
+    assert!(matches!(of(&maybe, "a=2%"), Ok(Outcome::MaybeAbove(_))));
     for wrong in ["2", "=2%", "x=", "-1%", "a%", "inf%"] {
         assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
     }
