@@ -3,7 +3,7 @@
 //! Raw first: samples keep their addresses, and every view (by function, line or address) is worked
 //! out from them.
 
-use crate::{Bounds, Cause, CauseCycles, Who};
+use crate::{Cause, CauseCycles, Who};
 
 /// Samples and the tables they refer to by index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,8 +29,6 @@ pub struct Share {
     pub who: Who,
     /// Its part of each address where it has one.
     pub addresses: Vec<AddressShare>,
-    /// Its cycles of causes that are modelled.
-    pub modelled: Vec<(Cause, Bounds)>,
 }
 
 /// A part of an address's samples.
@@ -46,8 +44,6 @@ pub struct AddressShare {
     pub jumped: u64,
     /// Cycles by cause, likely figures.
     pub cycles: CauseCycles,
-    /// Total with bounds.
-    pub bounds: Bounds,
 }
 
 /// A function.
@@ -74,8 +70,6 @@ pub struct AddressSample {
     pub jumped: u64,
     /// Cycles by cause, likely figures.
     pub cycles: CauseCycles,
-    /// Total with bounds.
-    pub bounds: Bounds,
     /// The physical function (what the linker placed there).
     pub function: Option<u32>,
     /// Source frames, innermost (inlined) first.

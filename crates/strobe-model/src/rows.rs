@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{AddressSample, Bounds, Cause, CauseCycles, Frame, Place, Profile};
+use crate::{AddressSample, CauseCycles, Frame, Place, Profile};
 
 /// What a flat view groups by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,8 +41,6 @@ pub struct Row {
     pub name: String,
     /// Cycles spent there, by cause.
     pub cycles: CauseCycles,
-    /// Total with bounds.
-    pub bounds: Bounds,
     /// Instructions executed there.
     pub instructions: u64,
     /// Of these, in empty loops that only an interrupt ends.
@@ -63,9 +61,9 @@ pub struct Called {
 }
 
 impl Row {
-    /// The cycles in which the core did something, with bounds.
-    pub fn busy(&self) -> Bounds {
-        self.bounds.less(self.cycles[Cause::Asleep])
+    /// The cycles in which the core did something.
+    pub fn busy(&self) -> u64 {
+        self.cycles.busy()
     }
 }
 
@@ -80,13 +78,11 @@ impl Profile {
                 spot,
                 name: self.spot_name(spot),
                 cycles: CauseCycles::ZERO,
-                bounds: Bounds::default(),
                 instructions: 0,
                 idle_instructions: 0,
                 called: None,
             });
             row.cycles += sample.cycles;
-            row.bounds += sample.bounds;
             row.instructions = row.instructions.saturating_add(sample.count);
             row.idle_instructions = row.idle_instructions.saturating_add(sample.idle_count());
         }

@@ -45,7 +45,6 @@ impl Profile {
         for sample in &self.addresses {
             let sum = functions.entry(sample.function).or_default();
             sum.idle = sum.idle.saturating_add(sample.cycles[Cause::Asleep]);
-            sum.modelled |= !sample.bounds.is_exact();
         }
         for node in &self.tree {
             if let Some(sum) = function(&node.place).and_then(|f| functions.get_mut(&f)) {
@@ -135,7 +134,7 @@ fn part(amount: u64, of: u64, all: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AddressSample, Bounds, By, CauseCycles, Function, TreeNode};
+    use crate::{AddressSample, By, CauseCycles, Function, TreeNode};
 
     fn node(place: Place, parent: Option<u32>, self_cycles: u64) -> TreeNode {
         TreeNode { place, parent, calls: 1, self_cycles, self_idle: None, self_instructions: 0 }
@@ -150,7 +149,6 @@ mod tests {
             idle: 0,
             jumped: 0,
             cycles,
-            bounds: Bounds::exact(busy + idle),
             function: Some(function),
             frames: Vec::new(),
         }
@@ -188,7 +186,7 @@ mod tests {
         let rows = profile().rows(By::Function);
         let seen: Vec<_> = rows
             .iter()
-            .map(|r| (r.name.as_str(), r.busy().likely, r.called.unwrap_or_default().inclusive))
+            .map(|r| (r.name.as_str(), r.busy(), r.called.unwrap_or_default().inclusive))
             .collect();
         assert_eq!(seen, [("f [0x2]", 30, 35), ("main", 10, 45), ("f [0x4]", 5, 5)]);
     }

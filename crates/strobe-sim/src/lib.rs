@@ -19,5 +19,5 @@ pub use self::boards as board;
 pub use self::boards::svd;
 pub use self::cores::{arm as cortexm, avr};
 pub use self::kernel::{
-    bus, clock, device, flash, memory, observe, pace, semihost, signal, unmodelled, warnings,
+    bus, clock, device, flash, memory, model, observe, semihost, signal, unmodelled, warnings,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use strobe_model::{AddressSample, Bounds, CauseCycles, Frame, Function, Profile};
+use strobe_model::{AddressSample, CauseCycles, Frame, Function, Profile};
 use strobe_symbols::Firmware;
 
 /// Functions that do not lie inside another one, sorted and disjoint: what a call tree can
@@ -41,8 +41,6 @@ pub(crate) trait Counted {
     fn jumped(&self) -> u64;
     /// By cause.
     fn cycles(&self) -> CauseCycles;
-    /// All causes, with bounds.
-    fn bounds(&self) -> Bounds;
 }
 
 #[cfg(feature = "simulator")]
@@ -61,10 +59,6 @@ impl Counted for strobe_sim::observe::counts::AddressCount {
 
     fn cycles(&self) -> CauseCycles {
         self.cycles
-    }
-
-    fn bounds(&self) -> Bounds {
-        self.bounds()
     }
 }
 
@@ -146,7 +140,6 @@ impl<'a> Names<'a> {
                 idle: count.idle(),
                 jumped: count.jumped(),
                 cycles: count.cycles(),
-                bounds: count.bounds(),
                 function,
                 frames,
             });

@@ -7,9 +7,8 @@ use strobe_model::measurement::{
     Balance, ClockSpan, Instrument, Loss, Parts, Settings as Environment, Subject, Unbalanced, Unit,
 };
 use strobe_model::{
-    Bounds, Cause, CauseCycles, Coverage, EndReason, FrameTotals, Kit, KitWay, Moment, PacketKind,
-    Profile, Record, Sampling, StreamTotals, TimeBase, Totals, Traced, Trust, Warning, Watched,
-    Window,
+    Cause, CauseCycles, Coverage, EndReason, FrameTotals, Kit, KitWay, Moment, PacketKind, Profile,
+    Record, Sampling, StreamTotals, TimeBase, Totals, Traced, Trust, Warning, Watched, Window,
 };
 use strobe_symbols::Firmware;
 
@@ -345,7 +344,7 @@ fn assemble(
             nanoseconds,
             end_reason: EndReason::EndOfRecording,
         },
-        totals: Totals { cycles: Bounds::exact(parts.taken), instructions: 0, by_cause },
+        totals: Totals { cycles: parts.taken, instructions: 0, by_cause },
         trust: Trust::Sampled { n: sampling.taken, period_cycles: sampling.period_cycles },
         coverage: Coverage {
             run_cycles: parts.taken,

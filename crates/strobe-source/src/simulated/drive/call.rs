@@ -2,9 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::{Bounds, EndReason};
+use strobe_model::EndReason;
 use strobe_sim::observe::calls::NodeKind;
-use strobe_sim::pace::Drift;
 
 use super::{Limit, Run};
 use crate::simulated::Host;
@@ -13,7 +12,7 @@ use crate::simulated::Host;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::simulated) struct Called {
     /// Cycles from the function's first instruction up to where it has returned.
-    pub cycles: Bounds,
+    pub cycles: u64,
     /// Instructions in that time.
     pub instructions: u64,
     /// The cycle at which it began, and that at which it ended.
@@ -56,11 +55,10 @@ impl Run {
             }
         }
         let after = self.mark();
-        let cycles = Drift::between(before.drift, after.drift, after.cycle - before.cycle);
         let calls = &self.machine.observer().1.0;
         let deepest = calls.marks.as_ref().and_then(|marks| marks.of(calls.threads.current()));
         Ok(Called {
-            cycles,
+            cycles: after.cycle - before.cycle,
             instructions: after.instructions - before.instructions,
             at: (before.cycle, after.cycle),
             stack: deepest.map(|deepest| u64::from(deepest.top.saturating_sub(deepest.sp))),

@@ -8,7 +8,7 @@ use strobe_model::measurement::{
     Address, Content, Functions, Kind, Label, Measure, Part, Profile, Samples, Section, Unit,
     Values,
 };
-use strobe_model::{AddressSample, Bounds, Cause, CauseCycles, Place, Record, TreeNode, Who};
+use strobe_model::{AddressSample, Cause, CauseCycles, Place, Record, TreeNode, Who};
 
 use super::causes::{self, CYCLES};
 use super::{Model, address};
@@ -50,7 +50,6 @@ struct Leaf {
     idle: u64,
     jumped: u64,
     cycles: CauseCycles,
-    bounds: Bounds,
 }
 
 impl Builder {
@@ -132,7 +131,6 @@ impl Builder {
                     idle: part.idle_count(),
                     jumped: part.jumped,
                     cycles: part.cycles,
-                    bounds: part.bounds,
                 });
             }
         }
@@ -147,7 +145,6 @@ impl Builder {
             idle: sample.idle_count(),
             jumped: sample.jumped,
             cycles: sample.cycles,
-            bounds: sample.bounds,
         };
         (0..).zip(&profile.addresses).map(one).collect()
     }
@@ -244,14 +241,7 @@ fn samples_of(leaves: &[Leaf]) -> Samples {
         values: leaves.iter().map(|leaf| value(of(leaf))).collect(),
         ..Values::default()
     };
-    let mut cycles = values(CYCLES, &|leaf| leaf.cycles.total());
-    if leaves.iter().any(|leaf| !leaf.bounds.is_exact()) {
-        let low = |leaf: &Leaf| value(leaf.bounds.low.min(leaf.cycles.total()));
-        let high = |leaf: &Leaf| value(leaf.bounds.high.max(leaf.cycles.total()));
-        cycles.low = leaves.iter().map(low).collect();
-        cycles.high = leaves.iter().map(high).collect();
-    }
-    let mut all = vec![cycles];
+    let mut all = vec![values(CYCLES, &|leaf| leaf.cycles.total())];
     let causes = Cause::ALL.into_iter();
     all.extend(causes.map(|cause| values(cause.id(), &|leaf| leaf.cycles[cause])));
     all.push(values(EXECUTIONS, &|leaf| leaf.count));

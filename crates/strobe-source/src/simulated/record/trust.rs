@@ -5,10 +5,9 @@ use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 
 use crate::simulated::drive::Run;
-use crate::simulated::models::Further;
 
 /// Which causes were modelled, and why.
-pub(super) fn of(run: &Run, board: &Board, by_cause: &CauseCycles, further: Further) -> Trust {
+pub(super) fn of(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
     let counts = &run.machine.observer().0;
     let v7m = board.arm_core().is_some_and(|core| core.timing.kind.architecture().v7m);
     let waits = board.accelerator().is_some() && run.machine.bus().flash_state.0 > 0;
@@ -16,7 +15,7 @@ pub(super) fn of(run: &Run, board: &Board, by_cause: &CauseCycles, further: Furt
         .into_iter()
         .filter_map(|cause| {
             let likely = by_cause[cause];
-            let cycles = further.bounds(likely, counts.slack(cause));
+            let cycles = counts.leeway(cause).around(likely);
             // Even where everything was in the cache, that is the model's word.
             let overlaps = matches!(cause, Cause::Execute | Cause::Refill | Cause::LoadStore);
             let modelled = cause == Cause::FetchWait && waits || v7m && overlaps && likely > 0;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use strobe_model::{
-    AddressShare, Bounds, Cause, CauseCycles, Place, Profile, Share, Traced, TreeNode, Warning, Who,
+    AddressShare, Cause, CauseCycles, Place, Profile, Share, Traced, TreeNode, Warning, Who,
 };
 use strobe_symbols::Firmware;
 
@@ -32,10 +32,6 @@ impl Counted for Samples {
 
     fn cycles(&self) -> CauseCycles {
         self.cycles
-    }
-
-    fn bounds(&self) -> Bounds {
-        Bounds::exact(self.cycles.total())
     }
 }
 
@@ -87,8 +83,7 @@ pub fn profile(
             count.cycles += cycles;
         }
         if let Some(who) = who {
-            let bounds = Bounds::exact(n);
-            let share = AddressShare { sample, count: n, idle: 0, jumped: 0, cycles, bounds };
+            let share = AddressShare { sample, count: n, idle: 0, jumped: 0, cycles };
             shares.entry(who).or_default().push(share);
         }
     }
@@ -106,7 +101,7 @@ pub fn profile(
         };
         *sum += sample.count;
     }
-    let share = |(who, addresses)| Share { who, addresses, modelled: Vec::new() };
+    let share = |(who, addresses)| Share { who, addresses };
     names.profile.shares = shares.into_iter().map(share).collect();
     (names.profile, sums)
 }
