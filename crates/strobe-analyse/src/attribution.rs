@@ -131,9 +131,9 @@ pub fn busy_of_all(of: &Measurement, measure: &Measure, all: &Sums) -> Amount {
     }
 }
 
-/// Whether nobody knows how far sums of a measure are off: a model has a part in it and no sample
-/// of it has ends. So it is with how often loops that wait go round, and with what the cycles of a
-/// run are made of where all of them have bounds. Cycles without ends are the same in each model.
+/// Whether the bounds of a measure's sums are unknown: a model has a part in it and no sample of it
+/// has ends. So are the figures of a run that no further runs bound, and the parts of cycles that
+/// are open themselves. Parts of cycles that are the same in each model are not.
 pub fn is_unbounded(profile: &Profile, measure: &Measure) -> bool {
     let part = measure.part.as_ref();
     let is_open = match &measure.kind {
@@ -142,9 +142,15 @@ pub fn is_unbounded(profile: &Profile, measure: &Measure) -> bool {
         Kind::Exact => part.is_some_and(|part| part.idle),
         Kind::Sampled { .. } | Kind::AtLeast => false,
     };
-    let whole_has_ends = part.is_some_and(|part| profile.has_ends(&part.of));
-    let is_of_model = whole_has_ends || measure.unit != Unit::CYCLES;
+    let whole_is_open = part.is_none_or(|part| is_open_measure(profile, &part.of));
+    let is_of_model = whole_is_open || measure.unit != Unit::CYCLES;
     is_open && is_of_model && !profile.has_ends(&measure.id)
+}
+
+/// Whether a measure is not the same in each model, with or without known ends.
+fn is_open_measure(profile: &Profile, id: &str) -> bool {
+    let is_modelled = |measure: &Measure| matches!(measure.kind, Kind::Modelled { .. });
+    profile.has_ends(id) || profile.measure(id).is_some_and(is_modelled)
 }
 
 fn add_known(sum: &mut Option<Amount>, amount: Option<Amount>) {

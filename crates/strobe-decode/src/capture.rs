@@ -24,7 +24,7 @@ pub use edges::{Edges, EdgesIter};
 pub use error::{Error, Place};
 pub use level::{Edge, Level};
 pub use sigrok::{read as read_sigrok, write as write_sigrok};
-pub use simulated::{AWAKE, Drift, Recording, Simulated};
+pub use simulated::{AWAKE, Recording, Simulated};
 pub use steps::{Step, Steps};
 pub use strobe_model::spelling::frequency as parse_frequency;
 pub use time::Tick;
@@ -192,13 +192,6 @@ impl Capture {
     /// How long a number of ticks is, in picoseconds.
     pub fn ps(&self, ticks: u64) -> u64 {
         u64::try_from(self.tick.ps(u128::from(ticks))).unwrap_or(u64::MAX)
-    }
-
-    /// The least and the most ticks from an edge, as (channel, tick), to a later one by the models
-    /// of a simulation; as many as there are for what an instrument took.
-    pub fn between(&self, from: (usize, u64), to: (usize, u64)) -> (u64, u64) {
-        let ticks = to.1.saturating_sub(from.1);
-        self.simulated.as_ref().map_or((ticks, ticks), |simulated| simulated.between(from, to))
     }
 
     /// The tick nearest to so many picoseconds from the beginning.

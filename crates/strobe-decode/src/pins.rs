@@ -6,15 +6,14 @@ pub mod report;
 
 use crate::pins::report::{CaptureSummary, Jitter, PinInterval, PinStatistics, SimulatedCapture};
 use crate::summary::{ValueCounts, ValueSummary};
-use strobe_model::Bounds;
 
 pub use strobe_model::spelling::Edges;
 
-use crate::capture::{Capture, Channel, Level, Simulated};
+use crate::capture::{Capture, Level};
 
 pub use measurement::measurement;
 
-use pulses::{Counts, Lists, Period, Walk, Widths, ppm};
+use pulses::{Counts, Walk};
 
 /// What the reports show of a capture.
 pub fn summary(capture: &Capture, file: String, format: &str) -> CaptureSummary {
@@ -31,29 +30,20 @@ pub fn summary(capture: &Capture, file: String, format: &str) -> CaptureSummary 
         duration_ps: capture.ps(capture.end),
         channels: channels.map(|c| c.name.clone()).collect(),
         cut: capture.cut,
-        simulated: capture.simulated.as_ref().map(|simulated| {
-            let (least, most) = simulated.whole(capture.end);
-            let [low, likely, high] = [least, capture.end, most].map(|t| capture.ps(t));
-            let board = simulated.board.clone();
-            SimulatedCapture { board, duration_ps: Bounds { low, likely, high } }
+        simulated: capture.simulated.as_ref().map(|simulated| SimulatedCapture {
+            board: simulated.board.clone(),
+            is_modelled: simulated.is_modelled,
         }),
     }
 }
 
 /// What a channel did. `histogram` asks for histograms with bins of at least so many picoseconds.
+/// Widths are counted, so that memory grows with the different ones only.
 ///
 /// # Panics
 /// When there is no such channel.
-pub fn statistics(capture: &Capture, channel: usize, histogram: Option<u64>) -> PinStatistics {
-    match &capture.simulated {
-        None => counted(capture, &capture.channels[channel], histogram),
-        Some(simulated) => bounded(capture, simulated, channel, histogram),
-    }
-}
-
-/// Of a recorded channel: its widths are counted, so that memory grows with the different ones
-/// only.
-fn counted(capture: &Capture, channel: &Channel, histogram: Option<u64>) -> PinStatistics {
+pub fn statistics(capture: &Capture, index: usize, histogram: Option<u64>) -> PinStatistics {
+    let channel = &capture.channels[index];
     let mut counts = Counts::default();
     let walk = Walk::along(channel, capture.end, &mut counts);
     let distribution = |values: &ValueCounts| {
@@ -70,88 +60,37 @@ fn counted(capture: &Capture, channel: &Channel, histogram: Option<u64>) -> PinS
     }
 }
 
-/// Of a simulated channel, whose widths have bounds.
-fn bounded(
-    capture: &Capture,
-    simulated: &Simulated,
-    index: usize,
-    histogram: Option<u64>,
-) -> PinStatistics {
-    let channel = &capture.channels[index];
-    let along = |width: &dyn Fn(u64, u64) -> u64| {
-        let mut widths = Widths { width, lists: Lists::default() };
-        let walk = Walk::along(channel, capture.end, &mut widths);
-        (walk, widths.lists)
-    };
-    let between = |from, to| simulated.between((index, from), (index, to));
-    let (walk, likely) = along(&|from, to| to - from);
-    let (low, high) =
-        (along(&|from, to| between(from, to).0), along(&|from, to| between(from, to).1));
-    let lists = [&likely, &low.1, &high.1];
-    let distribution = |of: fn(&Lists) -> Vec<u64>| {
-        let ps = |list: &Lists| of(list).into_iter().map(|t| capture.ps(t)).collect::<Vec<_>>();
-        distribution(lists.map(ps), histogram)
-    };
-    let period = distribution(|list| list.periods.iter().map(|p| p.0).collect());
-    PinStatistics {
-        duty_ppm: duty(lists),
-        high_ps: distribution(|list| list.high.clone()),
-        low_ps: distribution(|list| list.low.clone()),
-        jitter: jitter(period.as_ref(), cycle_to_cycle(capture, lists, histogram)),
-        period_ps: period,
-        ..walk.totals(capture, channel)
-    }
-}
-
 fn jitter(period: Option<&ValueSummary>, cycle_to_cycle: Option<ValueSummary>) -> Option<Jitter> {
     Some(Jitter { period_ps: period?.deviation, cycle_to_cycle_ps: cycle_to_cycle? })
 }
 
-/// Values with the least and the most that each may be.
-fn distribution(
-    [values, low, high]: [Vec<u64>; 3],
-    histogram: Option<u64>,
-) -> Option<ValueSummary> {
-    let bounds: Vec<_> = low.into_iter().zip(high).collect();
-    let distribution = match histogram {
-        Some(step) => ValueSummary::with_histogram(values.clone(), step),
-        None => ValueSummary::of(values.clone()),
-    };
-    Some(distribution?.bounded(&values, &bounds))
+/// Gives the widths of a simulated pin the bounds that they have with those of the same pin in
+/// the runs of the low and of the high model.
+pub fn enclose(likely: &mut PinStatistics, low: &PinStatistics, high: &PinStatistics) {
+    for (own, low, high) in [
+        (&mut likely.high_ps, &low.high_ps, &high.high_ps),
+        (&mut likely.low_ps, &low.low_ps, &high.low_ps),
+        (&mut likely.period_ps, &low.period_ps, &high.period_ps),
+        (&mut likely.duty_ppm, &low.duty_ppm, &high.duty_ppm),
+    ] {
+        enclose_distribution(own, low.as_ref(), high.as_ref());
+    }
 }
 
-/// By how much each period differs from the one before.
-fn cycle_to_cycle(
-    capture: &Capture,
-    [likely, low, high]: [&Lists; 3],
-    histogram: Option<u64>,
-) -> Option<ValueSummary> {
-    let apart = |periods: &[Period]| capture.ps(periods[0].0.abs_diff(periods[1].0));
-    let values = likely.periods.windows(2).map(apart).collect();
-    let pairs = || low.periods.windows(2).zip(high.periods.windows(2));
-    // Two periods between bounds are apart by no less than the gap between the bounds, and no more
-    // than their ends.
-    let least = pairs().map(|(low, high)| {
-        let gaps = [low[0].0.saturating_sub(high[1].0), low[1].0.saturating_sub(high[0].0)];
-        capture.ps(gaps[0].max(gaps[1]))
-    });
-    let most = pairs().map(|(low, high)| {
-        let ends = [high[0].0.saturating_sub(low[1].0), high[1].0.saturating_sub(low[0].0)];
-        capture.ps(ends[0].max(ends[1]))
-    });
-    distribution([values, least.collect(), most.collect()], histogram)
+/// The same of the times between two edges.
+pub fn enclose_interval(likely: &mut PinInterval, low: &PinInterval, high: &PinInterval) {
+    enclose_distribution(&mut likely.times_ps, low.times_ps.as_ref(), high.times_ps.as_ref());
 }
 
-/// The high part of each period, in millionths.
-fn duty([likely, low, high]: [&Lists; 3]) -> Option<ValueSummary> {
-    let parts =
-        |list: &Lists| list.periods.iter().filter_map(|(_, parts)| *parts).collect::<Vec<_>>();
-    // In a bound these are no longer together a period: what one has less, the other may have more.
-    let pairs = parts(low).into_iter().zip(parts(high));
-    let (least, most) =
-        pairs.map(|(least, most)| (ppm(least.0, most.1), ppm(most.0, least.1))).unzip();
-    let values = parts(likely).into_iter().map(|(high, low)| ppm(high, low)).collect();
-    distribution([values, least, most], None)
+/// A run without any values bounds nothing.
+fn enclose_distribution(
+    likely: &mut Option<ValueSummary>,
+    low: Option<&ValueSummary>,
+    high: Option<&ValueSummary>,
+) {
+    if let Some((low, high)) = low.or(high).zip(high.or(low)) {
+        *likely = likely.take().map(|own| own.enclosed(low, high));
+    }
 }
 
 /// Whether a change of level is one of the edges.
@@ -207,7 +146,7 @@ pub fn interval(
     let mut ends = to.times(capture).peekable();
     let mut starts = from.times(capture).peekable();
     let mut unanswered = 0;
-    let (mut times, mut bounds) = (ValueCounts::default(), [const { Vec::new() }; 3]);
+    let mut times = ValueCounts::default();
     let same = from.channel == to.channel;
     while let Some(start) = starts.next() {
         while ends.next_if(|end| *end < start || same && *end == start).is_some() {}
@@ -215,27 +154,18 @@ pub fn interval(
         let in_time =
             |end: &u64| starts.peek().is_none_or(|next| end < next || same && end == next);
         match ends.peek().copied().filter(in_time) {
-            Some(end) if capture.simulated.is_some() => {
-                let (low, high) = capture.between((from.channel, start), (to.channel, end));
-                for (list, ticks) in bounds.iter_mut().zip([end - start, low, high]) {
-                    list.push(capture.ps(ticks));
-                }
-            }
             Some(end) => times.add(end - start),
             None => unanswered += 1,
         }
     }
-    let times_ps = match capture.simulated {
-        None => ValueSummary::of_counts(&times, |ticks| capture.ps(ticks), histogram),
-        Some(_) => distribution(bounds, histogram),
-    };
+    let times_ps = ValueSummary::of_counts(&times, |ticks| capture.ps(ticks), histogram);
     PinInterval { from: from.name(capture), to: to.name(capture), times_ps, unanswered }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::{Edge, Recording, Tick};
+    use crate::capture::{Channel, Edge, Tick};
 
     /// A microsecond to the tick; levels as they change, `x` for unknown.
     fn capture(lines: &[(char, &[(u64, char)])], end: u64) -> Capture {
@@ -284,39 +214,17 @@ mod tests {
     }
 
     #[test]
-    fn what_models_do_not_know_bounds_each_figure() {
-        let mut recording = Recording::new("board", 0, &[("pin".to_owned(), false)], 100);
-        // Slack grows in the first pulse by 1 and 3 us, in the first low by 0 and 1, then no more.
-        let slack = [(2, 2), (3, 5), (3, 6), (3, 6), (3, 6)];
-        for ((n, at), slack) in [10, 20, 40, 50, 70].into_iter().enumerate().zip(slack) {
-            assert!(recording.edge(0, n % 2 == 0, at * US, (slack.0 * US, slack.1 * US)));
-        }
-        let pin = statistics(&recording.finish(80 * US, &[(0, 8_000_000)]), 0, None);
-        let high = pin.high_ps.unwrap();
-        let bounds = high.bounds.unwrap();
-        assert_eq!((bounds.min.low, high.min, bounds.max.high), (9 * US, 10 * US, 13 * US));
-        assert_eq!((bounds.mean.low, bounds.mean.high), (9_500_000, 11_500_000));
-        let period = pin.period_ps.unwrap();
-        assert_eq!((period.min, period.bounds.unwrap().max.high), (30 * US, 34 * US));
-        let (duty, jitter) = (pin.duty_ppm.unwrap(), pin.jitter.unwrap());
-        assert_eq!((duty.min, duty.bounds.unwrap().max.high), (333_333, 13_000_000 / 33));
-        let bounds = jitter.cycle_to_cycle_ps.bounds.unwrap();
-        assert_eq!((bounds.max.low, bounds.max.high), (0, 4 * US));
-    }
-
-    /// A pulse of unknown length within a period of a known one.
-    #[test]
-    fn what_the_high_part_has_more_the_low_part_has_less() {
-        let mut recording = Recording::new("board", 0, &[("pin".to_owned(), false)], 100);
-        let slack = [(2, 2), (4, 8), (2, 2)];
-        for ((n, at), slack) in [10, 20, 40].into_iter().enumerate().zip(slack) {
-            assert!(recording.edge(0, n % 2 == 0, at * US, (slack.0 * US, slack.1 * US)));
-        }
-        let pin = statistics(&recording.finish(80 * US, &[(0, 8_000_000)]), 0, None);
-        let duty = pin.duty_ppm.unwrap();
-        let bounds = duty.bounds.unwrap();
-        let all = (bounds.min.low, duty.min, bounds.max.high);
-        assert_eq!(all, (266_666, 333_333, 533_333), "8, 10 and 16 of 30 us");
+    fn further_runs_bound_the_widths_of_a_pin() {
+        let pulses = |widths: [u64; 2]| {
+            let edges = [(10, '1'), (10 + widths[0], '0'), (40, '1'), (40 + widths[1], '0')];
+            statistics(&capture(&[('0', &edges)], 80), 0, None)
+        };
+        let [mut likely, low, high] = [[10, 12], [9, 12], [13, 14]].map(pulses);
+        enclose(&mut likely, &low, &high);
+        let bounds = likely.high_ps.and_then(|high| high.bounds).expect("bounds");
+        let all = [bounds.min, bounds.max].map(|b| (b.low / US, b.likely / US, b.high / US));
+        assert_eq!(all, [(9, 10, 13), (12, 12, 14)]);
+        assert_eq!(likely.period_ps.and_then(|period| period.bounds), None, "the same in all");
     }
 
     #[test]

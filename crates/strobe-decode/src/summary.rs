@@ -40,25 +40,20 @@ pub struct ValueSummary {
     pub bounds: Option<Box<SummaryBounds>>,
     /// Where the values lie, if it was asked for; bins without values are there too.
     pub histogram: Vec<Bin>,
-    /// All the values.
-    spreads: Spreads,
+    spread: Values,
 }
 
-/// What the figures are of: the values, and what each may be at least and at most. The figures
-/// decide whether two distributions are equal.
+/// All the values. The figures decide whether two distributions are equal.
 #[derive(Debug, Clone, Default)]
-struct Spreads {
-    likely: Option<Box<Spread>>,
-    bounds: Option<Box<(Spread, Spread)>>,
-}
+struct Values(Option<Box<Spread>>);
 
-impl PartialEq for Spreads {
-    fn eq(&self, _: &Spreads) -> bool {
+impl PartialEq for Values {
+    fn eq(&self, _: &Values) -> bool {
         true
     }
 }
 
-impl Eq for Spreads {}
+impl Eq for Values {}
 
 /// Figures of modelled values with their bounds; the likely figures are those of the
 /// [`ValueSummary`].
@@ -113,7 +108,7 @@ impl ValueSummary {
         if let Some((min, max, more)) = exact {
             (distribution.min, distribution.max) = (min, max);
             distribution.mean = mean(sum(&values) + u128::from(more), distribution.count);
-            if let Some(spread) = &mut distribution.spreads.likely {
+            if let Some(spread) = &mut distribution.spread.0 {
                 spread.correct(min, max, more);
             }
         }
@@ -129,57 +124,29 @@ impl ValueSummary {
         Some(distribution)
     }
 
-    /// The same figures with the bounds that follow from those of each value, given in the order of
-    /// the values as (at least, at most). Nothing is bounded where every value is exact.
+    /// The same figures with the bounds that they have together with those of two further runs,
+    /// of the low and of the high model. Nothing is bounded where all three agree.
     #[must_use]
-    pub fn bounded(mut self, values: &[u64], bounds: &[(u64, u64)]) -> ValueSummary {
-        let exact = values.iter().zip(bounds).all(|(v, b)| (*v, *v) == *b);
-        let low = ValueSummary::of(bounds.iter().map(|b| b.0).collect());
-        let high = ValueSummary::of(bounds.iter().map(|b| b.1).collect());
-        let (false, Some(low), Some(high)) = (exact, low, high) else { return self };
-        let between = |figure: fn(&ValueSummary) -> u64| Bounds {
-            low: figure(&low).min(figure(&self)),
-            likely: figure(&self),
-            high: figure(&high).max(figure(&self)),
-        };
-        // Errors e of the values change the deviation by no more than their own, which is at most
-        // half their range.
-        let errors = || {
-            let each = values.iter().zip(bounds);
-            each.map(|(v, b)| (i128::from(b.0) - i128::from(*v), i128::from(b.1) - i128::from(*v)))
-        };
-        let least = errors().map(|e| e.0).min().unwrap_or(0);
-        let most = errors().map(|e| e.1).max().unwrap_or(0);
-        let n = values.len() as f64;
-        let half = (most - least) as f64 / 2.0 * (n / (n - 1.0).max(1.0)).sqrt();
-        let half = if values.len() > 1 { half.ceil() as u64 } else { 0 };
-        let deviation = Bounds {
-            low: self.deviation.saturating_sub(half),
-            likely: self.deviation,
-            high: self.deviation.saturating_add(half),
-        };
-        self.bounds = Some(Box::new(SummaryBounds {
-            min: between(|d| d.min),
-            mean: between(|d| d.mean),
-            p50: between(|d| d.p50),
-            p90: between(|d| d.p90),
-            p99: between(|d| d.p99),
-            max: between(|d| d.max),
-            deviation,
-        }));
-        if let (Some(low), Some(high)) = (low.spreads.likely, high.spreads.likely) {
-            self.spreads.bounds = Some(Box::new((*low, *high)));
+    pub fn enclosed(mut self, low: &ValueSummary, high: &ValueSummary) -> ValueSummary {
+        if self == *low && self == *high {
+            return self;
         }
+        self.bounds = Some(Box::new(SummaryBounds {
+            min: hull([self.min, low.min, high.min]),
+            mean: hull([self.mean, low.mean, high.mean]),
+            p50: hull([self.p50, low.p50, high.p50]),
+            p90: hull([self.p90, low.p90, high.p90]),
+            p99: hull([self.p99, low.p99, high.p99]),
+            max: hull([self.max, low.max, high.max]),
+            deviation: hull([self.deviation, low.deviation, high.deviation]),
+        }));
         self
     }
 
-    /// As a distribution that merges, with the bounds of the values where they have any. `None` if
-    /// its values were not kept.
+    /// As a distribution that merges. `None` if its values were not kept.
     pub fn measured(&self, name: &str, unit: Unit) -> Option<measurement::Distribution> {
-        let spread = self.spreads.likely.as_deref()?.clone();
-        let (low, high) = self.spreads.bounds.as_deref().cloned().unzip();
-        let exact = measurement::Distribution::exact(name, unit, spread);
-        Some(measurement::Distribution { low, high, ..exact })
+        let spread = self.spread.0.as_deref()?.clone();
+        Some(measurement::Distribution::exact(name, unit, spread))
     }
 
     /// Of values with their counts, from the smallest on.
@@ -199,9 +166,14 @@ impl ValueSummary {
             deviation: deviation(sorted, n, mean),
             bounds: None,
             histogram: Vec::new(),
-            spreads: Spreads { likely: Some(Box::new(Spread::of_counts(sorted))), bounds: None },
+            spread: Values(Some(Box::new(Spread::of_counts(sorted)))),
         })
     }
+}
+
+/// A figure of the likely run with the least and the most of it in all three.
+fn hull([likely, low, high]: [u64; 3]) -> Bounds {
+    Bounds { low: low.min(high).min(likely), likely, high: low.max(high).max(likely) }
 }
 
 fn sum(sorted: &[(u64, u64)]) -> u128 {
@@ -284,26 +256,16 @@ mod tests {
     }
 
     #[test]
-    fn bounds_of_the_values_bound_the_figures() {
-        let values = vec![10, 20, 30];
-        let bounds = [(8, 11), (20, 20), (29, 36)];
-        let d = ValueSummary::of(values.clone()).unwrap().bounded(&values, &bounds);
-        let b = d.bounds.unwrap();
-        assert_eq!((b.min.low, b.min.high), (8, 11));
-        assert_eq!((b.mean.low, b.mean.likely, b.mean.high), (19, 20, 22));
-        assert_eq!((b.max.low, b.max.high), (29, 36));
-        // 8, 20, 36 deviate by 14.04, 11, 20, 29 by 9.
-        assert!(b.deviation.low <= 9 && b.deviation.high >= 14, "{:?}", b.deviation);
-        let measured = ValueSummary::of(values.clone())
-            .unwrap()
-            .bounded(&values, &bounds)
-            .measured("x", Unit::TICKS);
-        let measured = measured.unwrap();
-        assert_eq!((measured.spread.sum(), measured.spread.quantile(0.5)), (60, Some(20)));
-        assert_eq!(measured.low.map(|low| low.sum()), Some(57));
-        assert_eq!(measured.high.and_then(|high| high.max()), Some(36));
-        let exact = [(10, 10), (20, 20), (30, 30)];
-        assert_eq!(ValueSummary::of(values.clone()).unwrap().bounded(&values, &exact).bounds, None);
+    fn further_runs_bound_the_figures() {
+        let of = |values: [u64; 3]| ValueSummary::of(values.into()).expect("values");
+        let (likely, low, high) = (of([10, 20, 30]), of([8, 20, 29]), of([11, 20, 36]));
+        let bounds = *likely.clone().enclosed(&low, &high).bounds.expect("bounds");
+        assert_eq!(bounds.min, Bounds { low: 8, likely: 10, high: 11 });
+        assert_eq!(bounds.mean, Bounds { low: 19, likely: 20, high: 22 });
+        assert_eq!(bounds.max, Bounds { low: 29, likely: 30, high: 36 });
+        // The deviations are 10, 10.5 and 12.6.
+        assert_eq!(bounds.deviation, Bounds { low: 10, likely: 10, high: 12 });
+        assert_eq!(likely.clone().enclosed(&likely, &likely).bounds, None);
     }
 
     #[test]

@@ -2,8 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::Bounds;
-
 use crate::boards::Board;
 use strobe_sim::cores::{arm, avr};
 use strobe_sim::kernel::bus::Bus;
@@ -12,8 +10,8 @@ use strobe_sim::kernel::core::Core;
 pub use strobe_sim::kernel::core::Stop;
 use strobe_sim::kernel::device::{DeviceId, Shift};
 use strobe_sim::kernel::memory::BusFault;
+use strobe_sim::kernel::model::Model;
 use strobe_sim::kernel::observe::Observer;
-use strobe_sim::kernel::pace::{Drift, Model};
 use strobe_sim::kernel::semihost::Console;
 use strobe_sim::kernel::signal::SignalId;
 
@@ -156,21 +154,6 @@ impl<O: Observer> Machine<O> {
     /// Instructions retired since the first reset.
     pub fn instructions(&self) -> u64 {
         either!(self, m => m.instructions())
-    }
-
-    /// Cycles since reset with the models' bounds.
-    pub fn cycle_bounds(&self) -> Bounds {
-        either!(self, m => m.cycle_bounds())
-    }
-
-    /// How far the present cycle is from that of the low and the high model.
-    pub fn drift(&self) -> Drift {
-        either!(self, m => Core::drift(m.as_ref()))
-    }
-
-    /// A run ends here, at a time of that drift.
-    pub fn reach(&mut self, drift: Drift) {
-        either!(self, m => Core::reach(m.as_mut(), drift));
     }
 
     /// Takes the figures of one model, before anything runs.

@@ -12,5 +12,5 @@ pub mod kernel;
 
 pub use self::cores::{arm as cortexm, avr};
 pub use self::kernel::{
-    bus, clock, device, flash, memory, observe, pace, semihost, signal, unmodelled, warnings,
+    bus, clock, device, flash, memory, model, observe, semihost, signal, unmodelled, warnings,
 };

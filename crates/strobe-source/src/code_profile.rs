@@ -3,7 +3,7 @@
 //! What the simulated board and the trace pin collect alike; each makes the profile of its
 //! measurement from it.
 
-use strobe_model::{Bounds, Cause, CauseCycles};
+use strobe_model::{Cause, CauseCycles};
 
 /// A thread, by index into the instrument's list of threads, or an interrupt, by exception number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,8 +38,6 @@ pub struct Share {
     pub who: Who,
     /// Its part of each address where it has one.
     pub addresses: Vec<AddressShare>,
-    /// Its cycles of causes that are modelled.
-    pub modelled: Vec<(Cause, Bounds)>,
 }
 
 /// A part of an address's samples.
@@ -55,8 +53,6 @@ pub struct AddressShare {
     pub jumped: u64,
     /// Cycles by cause, likely figures.
     pub cycles: CauseCycles,
-    /// Total with bounds.
-    pub bounds: Bounds,
 }
 
 /// A function.
@@ -83,8 +79,6 @@ pub struct AddressSample {
     pub jumped: u64,
     /// Cycles by cause, likely figures.
     pub cycles: CauseCycles,
-    /// Total with bounds.
-    pub bounds: Bounds,
     /// The physical function (what the linker placed there).
     pub function: Option<u32>,
     /// Source frames, innermost (inlined) first.

@@ -10,16 +10,21 @@ mod seen;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
+use crate::code_profile::AddressSample;
 use crate::cycles::report::{
     BlockCycles, CausedCycles, CycleRange, CyclesReport, FunctionCycles, InstructionCycles,
     LoopCycles, RunCycles, SourceLine,
 };
 use crate::simulated::run_record::RunRecord;
 use strobe_devices::board::{Board, BoardError};
-use strobe_model::Cause;
+use strobe_model::{Bounds, Cause};
 use strobe_symbols::{Firmware, Function, Instruction};
 
 use flow::{Flow, Step};
+
+use crate::simulated::bounding_runs;
 
 pub use measurement::measurement;
 
@@ -46,6 +51,8 @@ pub struct Request<'a> {
     pub clock_hz: Option<u32>,
     /// What a run saw.
     pub run: Option<&'a RunRecord>,
+    /// The same run in the low and in the high model, where these were made.
+    pub bounding_runs: Option<&'a [RunRecord; 2]>,
 }
 
 /// Explains a function.
@@ -176,19 +183,39 @@ fn source(firmware: &Firmware, address: u32) -> Option<SourceLine> {
 }
 
 /// What the run saw of the instructions in a range of addresses: sums, with the first one's count.
-fn run_of(request: &Request, range: std::ops::Range<u32>) -> Option<RunCycles> {
-    let samples = &request.run?.profile.addresses;
-    let from = samples.partition_point(|s| s.address < range.start);
+fn run_of(request: &Request, range: Range<u32>) -> Option<RunCycles> {
+    let run = request.run?;
     let mut sum = RunCycles::default();
-    for sample in samples[from..].iter().take_while(|s| s.address < range.end) {
+    for sample in within(run, &range) {
         if sum.count == 0 {
             sum.count = sample.count;
         }
         sum.jumped = sample.jumped;
-        sum.cycles += sample.bounds;
         sum.by_cause += sample.cycles;
     }
+    let likely = sum.by_cause.total();
+    sum.cycles = Bounds::exact(likely);
+    if let Some(runs) = request.bounding_runs {
+        for cycles in runs.each_ref().map(|run| cycles_within(run, &range)) {
+            let Bounds { low, high, .. } = sum.cycles;
+            sum.cycles = Bounds { low: low.min(cycles), likely, high: high.max(cycles) };
+        }
+    }
+    sum.is_unbounded = request.bounding_runs.is_none() && bounding_runs::differ(run);
     Some(sum)
+}
+
+/// What a run saw of a range of addresses, in their order.
+fn within<'a>(run: &'a RunRecord, range: &Range<u32>) -> impl Iterator<Item = &'a AddressSample> {
+    let samples = &run.profile.addresses;
+    let from = samples.partition_point(|sample| sample.address < range.start);
+    let end = range.end;
+    samples[from..].iter().take_while(move |sample| sample.address < end)
+}
+
+/// Cycles of a range of addresses.
+fn cycles_within(run: &RunRecord, range: &Range<u32>) -> u64 {
+    within(run, range).map(|sample| sample.cycles.total()).fold(0, u64::saturating_add)
 }
 
 fn blocks(request: &Request, steps: &[Step], flow: &Flow) -> Vec<BlockCycles> {
@@ -215,6 +242,7 @@ fn loops(request: &Request, steps: &[Step], flow: &Flow) -> Vec<LoopCycles> {
                 if let Some(run) = run_of(request, first.address..last.end) {
                     sum.cycles += run.cycles;
                     sum.by_cause += run.by_cause;
+                    sum.is_unbounded |= run.is_unbounded;
                 }
             }
             let at = run_of(request, header.address..header.end).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::code_profile::{AddressSample, CodeProfile, Frame, Function};
-use strobe_model::{Bounds, CauseCycles};
+use strobe_model::CauseCycles;
 use strobe_symbols::Firmware;
 
 /// Functions that do not lie inside another one, sorted and disjoint: what a call tree can
@@ -42,8 +42,6 @@ pub(crate) trait Counted {
     fn jumped(&self) -> u64;
     /// By cause.
     fn cycles(&self) -> CauseCycles;
-    /// All causes, with bounds.
-    fn bounds(&self) -> Bounds;
 }
 
 #[cfg(feature = "simulator")]
@@ -62,10 +60,6 @@ impl Counted for strobe_sim::observe::counts::AddressCount {
 
     fn cycles(&self) -> CauseCycles {
         self.cycles
-    }
-
-    fn bounds(&self) -> Bounds {
-        self.bounds()
     }
 }
 
@@ -147,7 +141,6 @@ impl<'a> Names<'a> {
                 idle: count.idle(),
                 jumped: count.jumped(),
                 cycles: count.cycles(),
-                bounds: count.bounds(),
                 function,
                 frames,
             });

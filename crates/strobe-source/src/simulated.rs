@@ -3,17 +3,16 @@
 
 mod advice;
 pub mod bench;
+pub mod bounding_runs;
 mod calls;
 mod debugger;
 mod drive;
-pub mod extremes;
 mod families;
 pub mod fit;
 mod fuses;
 mod heap;
 mod lost;
 mod measurement;
-mod models;
 mod overflow;
 mod record;
 mod recording;
@@ -43,7 +42,7 @@ pub use debugger::Debugger;
 pub use heap::{Allocators, Heaps, allocators};
 pub use measurement::{Joined, core_timing, ended, measurement, rig as rig_measurement};
 pub(crate) use measurement::{of_rows as timing_of_rows, of_run as cycles_on_a_chip};
-pub use recording::{Beginning, Moment, Recorder};
+pub use recording::{Beginning, Recorder};
 pub use rtos::{Description, Systems};
 pub use settings::{
     DEFAULT_LIMIT, HeapSampling, HeapSettings, Limit, Phase, SerialInput, Settings, Spot,

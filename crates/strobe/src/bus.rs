@@ -11,7 +11,7 @@ use strobe_decode::bus::{self, Listing};
 use strobe_decode::capture::Capture;
 use strobe_decode::pins;
 use strobe_model::measurement::Measurement;
-use strobe_source::simulated::extremes;
+use strobe_source::simulated::bounding_runs;
 
 use crate::output::Wanted;
 use crate::{files, recording};
@@ -85,21 +85,23 @@ impl Args {
 /// Decodes and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let opened = recording::open(&args.source)?;
-    let recording::Opened { file, format, capture, others, run, code } = opened;
+    let recording::Opened { file, format, capture, bounding_runs: others, run, code } = opened;
     if let Some(decoder) = &args.sigrok {
         let bytes = sigrok::decode(&capture, decoder, args.result.format())?;
         args.result.write(&bytes)?;
         return Ok(code);
     }
     let mut measurement = measured(args, capture, (&file, &format))?;
+    let mut is_enclosed = false;
     if let Some(others) = others {
         let others = others.map(|capture| measured(args, capture, (&file, &format)));
         // What is on the wires then may be no such bus.
         if let [Ok(low), Ok(high)] = &others {
-            extremes::enclose(&mut measurement, [low, high]);
+            bounding_runs::enclose(&mut measurement, [low, high]);
+            is_enclosed = true;
         }
     }
-    run.iter().for_each(|run| run.add_to(&mut measurement));
+    run.iter().for_each(|run| run.add_to(&mut measurement, is_enclosed));
     args.result.measurement(&measurement, &args.result.selection())?;
     Ok(code)
 }

@@ -106,13 +106,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     One::Read(read) => {
                         all.push(measurement::part(path, *read, args.part.as_deref())?);
                     }
-                    One::Ran(..) if args.part.is_some() => {
+                    One::ChipRun(..) if args.part.is_some() => {
                         let shown = path.display();
                         return Err(exit::usage(format!(
                             "--part is for measurements, and {shown} is firmware"
                         )));
                     }
-                    One::Ran(measurement, unreached) => {
+                    One::ChipRun(measurement, unreached) => {
                         ran = true;
                         all.push(*measurement);
                         missed.extend(unreached);
@@ -228,7 +228,7 @@ impl Args {
 enum One {
     Read(Box<Measurement>),
     /// With what was asked for and never reached.
-    Ran(Box<Measurement>, Vec<Finding>),
+    ChipRun(Box<Measurement>, Vec<Finding>),
 }
 
 /// A run of A (0) or B (1), or a measurement.
@@ -261,7 +261,7 @@ fn one(args: &Args, number: usize, path: &Path, phase: Option<Phase>) -> anyhow:
         let text = format!("{}: stopped by the user; nothing is compared", path.display());
         return Err(exit::interrupted(text));
     }
-    if done.record.totals.cycles.likely == 0 {
+    if done.record.totals.cycles == 0 {
         return Err(exit::never(format!(
             "{}: nothing was measured: the run ended before --from was reached; --until may be too \
              early",
@@ -279,5 +279,5 @@ fn one(args: &Args, number: usize, path: &Path, phase: Option<Phase>) -> anyhow:
         text: format!("{}: {}", ["a", "b"][number], finding.text),
         ..finding
     });
-    Ok(One::Ran(Box::new(measurement), unreached.collect()))
+    Ok(One::ChipRun(Box::new(measurement), unreached.collect()))
 }

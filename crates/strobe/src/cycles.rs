@@ -93,6 +93,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         flash,
         clock_hz: clock.map(|c| c.hz),
         run: done.as_ref().map(|d| &d.record),
+        bounding_runs: done.as_ref().and_then(|d| d.bounding_runs.as_ref()),
     })?;
     for instruction in &mut report.instructions {
         if let Some(line) = &mut instruction.source {

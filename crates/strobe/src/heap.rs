@@ -8,12 +8,12 @@ use strobe_model::measurement::ids;
 use strobe_memory::size::{Layers, heap_by_layer};
 use strobe_model::measurement::{Balance, Measurement};
 use strobe_report::text::Selection;
-use strobe_source::simulated::extremes::CARRIED;
+use strobe_source::simulated::bounding_runs::NO_BOUNDS;
 use strobe_source::simulated::{Allocators, HeapSampling, HeapSettings, Heaps};
 use strobe_symbols::Firmware;
 
 use crate::files::{self, Kind};
-use crate::host::Again;
+use crate::host::RerunHost;
 use crate::log::Logged;
 use crate::output::Wanted;
 use crate::report::{self, detect};
@@ -179,7 +179,7 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let rig = Rig::load(path, args.chip.as_deref(), &args.load, &args.setup)?;
     let layers = args.layers()?;
     let asked = simulate::heap_settings(&args.setup, args.wanted()?, args.marks())?;
-    let mut ran = rig.simulate::<Again>(&args.setup, &asked, None, None)?;
+    let mut ran = rig.simulate::<RerunHost>(&args.setup, &asked, None, None)?;
     simulate::never_reached(&mut ran[rig.chosen].record, &args.setup);
     let mut measurement = rig.measurement(&ran);
     for (part, i) in measurement.parts.iter_mut().zip(rig.reported()) {
@@ -255,7 +255,7 @@ fn of_heaps(measurement: &mut Measurement) {
     let is_about = |balance: &Balance| balance.parts().what.starts_with("heap");
     measurement.balances.retain(is_about);
     // These are about cycles.
-    let is_about_time = ["modelled", CARRIED, "advice"];
+    let is_about_time = ["modelled", NO_BOUNDS, "advice"];
     measurement.findings.retain(|finding| !is_about_time.contains(&finding.code.as_str()));
     // Chips of a rig.
     measurement.parts.iter_mut().for_each(|part| of_heaps(&mut part.measurement));

@@ -199,20 +199,20 @@ fn spinner() -> ProgressBar {
 
 /// The host of a run that is done again for the bounds of the first: nothing of it is shown but how
 /// far it is.
-pub struct Again {
+pub struct RerunHost {
     bar: ProgressBar,
     started: Option<Instant>,
 }
 
-impl Again {
+impl RerunHost {
     /// Of the low model, in which a run to a time has more to do and shows how far it is, and of
     /// the high one.
-    pub fn pair() -> [Again; 2] {
-        [spinner(), ProgressBar::hidden()].map(|bar| Again { bar, started: None })
+    pub fn pair() -> [RerunHost; 2] {
+        [spinner(), ProgressBar::hidden()].map(|bar| RerunHost { bar, started: None })
     }
 }
 
-impl Host for Again {
+impl Host for RerunHost {
     fn console(&mut self) -> Box<dyn Console> {
         Box::new(())
     }
@@ -226,7 +226,7 @@ impl Host for Again {
     }
 }
 
-impl Drop for Again {
+impl Drop for RerunHost {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -12,7 +12,7 @@ use strobe_model::measurement::Measurement;
 use strobe_model::spelling;
 
 use strobe_report::text::Selection;
-use strobe_source::simulated::extremes;
+use strobe_source::simulated::bounding_runs;
 
 use crate::output::Wanted;
 use crate::recording::{self, Opened};
@@ -89,7 +89,8 @@ impl Args {
 
 /// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let Opened { file, format, capture, others, run, code } = recording::open(&args.source)?;
+    let opened = recording::open(&args.source)?;
+    let Opened { file, format, capture, bounding_runs: others, run, code } = opened;
     if let Some(path) = &args.export {
         match capture.simulated {
             None => capture::export(&capture, path)?,
@@ -98,7 +99,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     if let Some(path) = &args.against {
-        against::run(args, path, &Opened { file, format, capture, others, run, code })?;
+        let opened = Opened { file, format, capture, bounding_runs: others, run, code };
+        against::run(args, path, &opened)?;
         return Ok(code);
     }
     let channels = match args.pins.is_empty() && args.from.is_some() {
@@ -108,9 +110,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut measurement = measured(args, &capture, (&file, &format), &channels)?;
     if let Some(others) = &others {
         let [low, high] = others.each_ref().map(|c| measured(args, c, (&file, &format), &channels));
-        extremes::enclose(&mut measurement, [&low?, &high?]);
+        bounding_runs::enclose(&mut measurement, [&low?, &high?]);
     }
-    run.iter().for_each(|run| run.add_to(&mut measurement));
+    run.iter().for_each(|run| run.add_to(&mut measurement, others.is_some()));
     let selection = Selection { histograms: args.histogram, ..args.result.selection() };
     args.result.measurement(&measurement, &selection)?;
     Ok(code)

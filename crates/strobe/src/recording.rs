@@ -4,13 +4,15 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use strobe_decode::capture::{Capture, Drift, Recording, Tick};
-use strobe_model::measurement::{Ended, Fact, Measurement};
+use strobe_decode::capture::{Capture, Recording, Tick};
+use strobe_model::measurement::{Ended, Fact, Finding, Measurement};
 use strobe_sim::semihost::Console;
 use strobe_source::simulated::run_record::{EndReason, RunRecord};
-use strobe_source::simulated::{Beginning, Host, Moment, Progress, Recorder, core_timing, ended};
+use strobe_source::simulated::{
+    Beginning, Host, Progress, Recorder, bounding_runs, core_timing, ended,
+};
 
-use crate::host::Again;
+use crate::host::RerunHost;
 use crate::rig::{self, Rig};
 use crate::simulate::PathFor;
 use crate::{board, capture, exit, files, input, interrupt, simulate};
@@ -27,7 +29,7 @@ pub struct Source {
     #[arg(long, value_name = "HZ", value_parser = capture::frequency)]
     pub samplerate: Option<Tick>,
     /// Stop at so many edges of all channels; an edge takes one to three bytes of memory as a
-    /// rule, a simulated one 48 more where its bounds differ from those of the edge before.
+    /// rule.
     #[arg(long, value_name = "N", default_value_t = capture::MAX_EDGES)]
     pub max_edges: usize,
     /// Record simulated pins from here on, not from reset: a symbol, an address, or a pin's edge
@@ -62,7 +64,7 @@ pub struct Opened {
     /// The levels.
     pub capture: Capture,
     /// The same in the low and the high model, where these were run.
-    pub others: Option<[Capture; 2]>,
+    pub bounding_runs: Option<[Capture; 2]>,
     /// What is known of the run, where it was simulated.
     pub run: Option<AboutRun>,
     /// How the command ends if all goes well: a simulated run may have ended otherwise than was
@@ -76,18 +78,23 @@ pub struct AboutRun {
     timing: Option<Fact>,
     /// How it ended, where somebody stopped it.
     stopped: Option<Ended>,
+    /// That figures have no bounds, where no further runs give them any.
+    no_bounds: Option<Finding>,
 }
 
 impl AboutRun {
     fn of(record: &RunRecord) -> AboutRun {
         let timing = core_timing(record.subject.core(), record.subject.board());
         let stopped = record.window.end_reason == EndReason::Interrupted;
-        AboutRun { timing, stopped: stopped.then(|| ended(record)) }
+        let no_bounds = bounding_runs::no_bounds(record);
+        AboutRun { timing, stopped: stopped.then(|| ended(record)), no_bounds }
     }
 
-    /// Puts it into a measurement of the capture.
-    pub fn add_to(&self, measurement: &mut Measurement) {
+    /// Puts it into a measurement of the capture, which has the bounds of further runs if it
+    /// `is_enclosed`.
+    pub fn add_to(&self, measurement: &mut Measurement, is_enclosed: bool) {
         measurement.subject.facts.extend(self.timing.clone());
+        measurement.findings.extend(self.no_bounds.clone().filter(|_| !is_enclosed));
         if let Some(ended) = &self.stopped {
             measurement.window.ended = ended.clone();
         }
@@ -117,7 +124,7 @@ pub fn open(source: &Source) -> anyhow::Result<Opened> {
         file: input::file_name(&source.file),
         format: format.name().to_owned(),
         capture,
-        others: None,
+        bounding_runs: None,
         run: None,
         code: ExitCode::SUCCESS,
     })
@@ -133,17 +140,17 @@ fn simulate(source: &Source) -> anyhow::Result<Opened> {
     let done = simulate::record(path, &firmware, &choice, setup, from, &mut pins, &mut others)?;
     let end = exit::code_for(&done.record);
     let mut opened = opened(source, format!("simulated on {name}"), pins, &done.record, end)?;
-    opened.others = done.others.and(both(others));
+    opened.bounding_runs = done.bounding_runs.and(both(others));
     Ok(opened)
 }
 
 /// Who records the pins in the low and in the high model.
-fn others(board: &str, source: &Source) -> [Alone; 2] {
-    Again::pair().map(|again| Alone { pins: Pins::new(board, source.max_edges), again })
+fn others(board: &str, source: &Source) -> [PinHost; 2] {
+    RerunHost::pair().map(|again| PinHost { pins: Pins::new(board, source.max_edges), again })
 }
 
 /// The captures of both, if both have one.
-fn both(others: [Alone; 2]) -> Option<[Capture; 2]> {
+fn both(others: [PinHost; 2]) -> Option<[Capture; 2]> {
     let [low, high] = others.map(|one| one.pins.capture);
     low.zip(high).map(<[Capture; 2]>::from)
 }
@@ -161,7 +168,7 @@ fn simulate_rig(source: &Source) -> anyhow::Result<Opened> {
     let format = format!("chip {}, simulated", rig.members[rig.chosen].name);
     let (code, chosen) = (rig::code_for(&ran), &ran[rig.chosen]);
     let mut opened = opened(source, format, pins, &chosen.record, code)?;
-    opened.others = chosen.others.as_ref().and(both(others));
+    opened.bounding_runs = chosen.bounding_runs.as_ref().and(both(others));
     Ok(opened)
 }
 
@@ -180,9 +187,12 @@ fn opened(
         )));
     };
     capture.notes.extend(notes(record));
+    if let Some(simulated) = &mut capture.simulated {
+        simulated.is_modelled = bounding_runs::differ(record);
+    }
     let file = input::file_name(&source.file);
     let run = Some(AboutRun::of(record));
-    Ok(Opened { file, format, capture, others: None, run, code })
+    Ok(Opened { file, format, capture, bounding_runs: None, run, code })
 }
 
 /// Notes on how a run went.
@@ -218,12 +228,12 @@ struct Pins {
 }
 
 /// A board whose pins are recorded, and of which nothing else is seen.
-struct Alone {
+struct PinHost {
     pins: Pins,
-    again: Again,
+    again: RerunHost,
 }
 
-impl Host for Alone {
+impl Host for PinHost {
     fn console(&mut self) -> Box<dyn Console> {
         Box::new(())
     }
@@ -251,25 +261,15 @@ impl Recorder for Pins {
         self.recording = Some(recording);
     }
 
-    fn edge(&mut self, pin: usize, level: bool, at: Moment) -> bool {
-        self.recording.as_mut().is_none_or(|r| r.edge(pin, level, at.at_ps, drift(at)))
+    fn edge(&mut self, pin: usize, level: bool, at_ps: u64) -> bool {
+        self.recording.as_mut().is_none_or(|r| r.edge(pin, level, at_ps))
     }
 
-    fn slept(&mut self, from: Moment, to: Moment) -> bool {
-        let times = (from.at_ps, to.at_ps);
-        self.recording.as_mut().is_none_or(|r| r.slept(times, drift(from)))
+    fn slept(&mut self, from_ps: u64, to_ps: u64) -> bool {
+        self.recording.as_mut().is_none_or(|r| r.slept((from_ps, to_ps)))
     }
 
-    fn end(&mut self, at: Moment, clock: &[(u64, u32)]) {
-        self.capture = self.recording.take().map(|mut recording| {
-            recording.ends(at.at_ps, drift(at));
-            recording.finish(at.at_ps, clock)
-        });
+    fn end(&mut self, at_ps: u64, clock: &[(u64, u32)]) {
+        self.capture = self.recording.take().map(|recording| recording.finish(at_ps, clock));
     }
-}
-
-/// What a capture keeps of how far a moment is from the models' bounds.
-fn drift(at: Moment) -> Drift {
-    let Moment { sooner_ps: sooner, later_ps: later, jitter_ps: jitter, epoch, .. } = at;
-    Drift { sooner, later, jitter, epoch }
 }

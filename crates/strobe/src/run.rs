@@ -10,7 +10,7 @@ use strobe_source::simulated::{HeapSettings, Limit, Settings, TimelineSettings};
 use strobe_source::{Attach, attach};
 use strobe_symbols::{Firmware, Function};
 
-use crate::host::Again;
+use crate::host::RerunHost;
 use crate::log::Logged;
 use crate::output::{Format, Wanted};
 use crate::rig::{self, Rig};
@@ -167,7 +167,7 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     rig.members.iter().try_for_each(|member| args.register_sources(&member.firmware))?;
     let asked = simulate::settings(&args.simulation, args.threads()?)?;
     let asked = Settings { heap: args.heaps()?, ..asked };
-    let mut ran = rig.simulate(setup, &asked, None, Some(&mut Again::pair()))?;
+    let mut ran = rig.simulate(setup, &asked, None, Some(&mut RerunHost::pair()))?;
     simulate::never_reached(&mut ran[rig.chosen].record, setup);
     let mut measurement = rig.measurement(&ran);
     let mut selection = args.selection(&annotated);

@@ -8,7 +8,8 @@ mod world;
 use std::path::Path;
 
 use strobe_model::measurement::Finding;
-use strobe_source::simulated::extremes::{Alone, OTHER_END};
+
+use strobe_source::simulated::bounding_runs::{self, NoBounds, OTHER_END};
 use strobe_source::simulated::run_record::{EndReason, RunRecord};
 use strobe_source::simulated::{
     self, HeapSettings, Host, Recorder, Settings, TimelineSettings, trace,
@@ -23,14 +24,13 @@ use self::world::BoundsFrom;
 pub use self::world::World;
 use crate::board::Choice;
 use crate::gallery::Gallery;
-use crate::host::Again;
+use crate::host::RerunHost;
 use crate::{ending, host, input, interrupt};
 
-/// Instructions up to which every run is done again for its bounds without being asked: more than
-/// fast boards execute in a second. Beyond it, one that nobody has given an end, and that had none,
-/// is longer than anybody asked for; and of one whose pins are recorded three captures would be in
-/// memory.
-const UNASKED: u64 = 400_000_000;
+/// Instructions up to which a run is repeated for its bounds without `--bounds runs`: more than fast
+/// boards execute in a second. A longer run that only the default limit ended is longer than its
+/// user asked for, and that of a recording would hold three captures in memory.
+const AUTO_RERUN_LIMIT: u64 = 400_000_000;
 
 /// What to see of threads.
 #[derive(Default)]
@@ -66,7 +66,7 @@ pub fn simulate_with_heap(
     trace: Option<&mut dyn trace::Pin>,
 ) -> anyhow::Result<Finished> {
     let settings = Settings { heap, ..settings(options, threads)? };
-    let mut again = Again::pair();
+    let mut again = RerunHost::pair();
     let outputs = Outputs { recorder: None, trace, others: Some(&mut again) };
     let mut done = carry_out(path, firmware, choice, &options.setup, &settings, outputs)?;
     never_reached(&mut done.record, &options.setup);
@@ -83,7 +83,7 @@ pub fn whole(
 ) -> anyhow::Result<Finished> {
     let Threads { only, apart, timeline } = threads;
     let settings = Settings { timeline, only, apart, ..common_settings(setup)? };
-    let mut again = Again::pair();
+    let mut again = RerunHost::pair();
     let outputs = Outputs { others: Some(&mut again), ..Outputs::of(None, None) };
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
@@ -98,7 +98,7 @@ pub fn stacks(
     setup: &Setup,
 ) -> anyhow::Result<Finished> {
     let settings = common_settings(setup)?;
-    let outputs = Outputs::<Again>::of(None, None);
+    let outputs = Outputs::<RerunHost>::of(None, None);
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
@@ -114,7 +114,7 @@ pub fn heap(
     marks: (Option<String>, Option<String>),
 ) -> anyhow::Result<Finished> {
     let settings = heap_settings(setup, wanted, marks)?;
-    let outputs = Outputs::<Again>::of(None, None);
+    let outputs = Outputs::<RerunHost>::of(None, None);
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
@@ -141,7 +141,7 @@ pub fn record(
 struct Outputs<'a, 'h, H> {
     recorder: Option<&'a mut dyn Recorder>,
     trace: Option<&'a mut dyn trace::Pin>,
-    /// The hosts of the low and the high model's runs; none where these are of no use.
+    /// The hosts of the bounding runs; none where these are of no use.
     others: Option<&'h mut [H; 2]>,
 }
 
@@ -151,9 +151,9 @@ impl<'a, H> Outputs<'a, '_, H> {
     }
 }
 
-/// Whether a run with these settings is done again in the low and the high model: of one chip, or
-/// of those of a rig.
-pub fn wants_others(
+/// Whether a run with these settings, of one chip or of a rig's, is repeated in the low and the
+/// high model.
+pub fn needs_bounding_runs(
     setup: &Setup,
     settings: &Settings,
     host: &host::Terminal,
@@ -169,7 +169,7 @@ pub fn wants_others(
     wanted
         && host.is_repeatable()
         && !records.clone().any(interrupted)
-        && records.any(simulated::extremes::differ)
+        && records.any(bounding_runs::differ)
 }
 
 /// Whether runs that ended so, after so many instructions, are done again without being asked.
@@ -179,7 +179,7 @@ fn is_worth_it<'a>(ends: impl Iterator<Item = (&'a EndReason, u64)>, records: bo
         has_no_end |= *reason == EndReason::DefaultLimit;
         all = all.saturating_add(instructions);
     }
-    all <= UNASKED || !(has_no_end || records)
+    all <= AUTO_RERUN_LIMIT || !(has_no_end || records)
 }
 
 fn carry_out<H: Host + Send>(
@@ -199,15 +199,15 @@ fn carry_out<H: Host + Send>(
     let galleries = terminal.finish().into_iter().collect();
     let outcome = result.map_err(explain)?;
     let pictures = Gallery::finish(galleries)?;
-    let wanted = wants_others(setup, settings, &terminal, std::slice::from_ref(&outcome));
+    let wanted = needs_bounding_runs(setup, settings, &terminal, std::slice::from_ref(&outcome));
     let others = outputs.others.filter(|_| wanted);
     let others = others.map(|hosts| {
         let (board, likely) = (&choice.board, &outcome.record);
-        simulated::extremes::run(firmware, board, settings, likely, hosts, &interrupted)
+        bounding_runs::run(firmware, board, settings, likely, hosts, &interrupted)
     });
     let mut record = outcome.record;
     let others = match others {
-        Some(Err(Alone::OtherEnd(text))) => {
+        Some(Err(NoBounds::OtherEnd(text))) => {
             record.warnings.push(Finding::warning(OTHER_END, text));
             None
         }
@@ -221,7 +221,7 @@ fn carry_out<H: Host + Send>(
         record.warnings.push(Finding::warning("board-choice", note));
     }
     let simulated::Outcome { flash, stacks, heaps, .. } = outcome;
-    Ok(Finished { record, others, flash, stacks, heaps })
+    Ok(Finished { record, bounding_runs: others, flash, stacks, heaps })
 }
 
 #[cfg(test)]
@@ -235,16 +235,16 @@ mod tests {
             is_worth_it(ends, records)
         };
         let again = |ends: &[(EndReason, u64)]| with(ends, false);
-        let long = 100 * UNASKED;
+        let long = 100 * AUTO_RERUN_LIMIT;
         for asked in [EndReason::Limit, EndReason::Exit { code: 0 }] {
             assert!(again(&[(asked, long)]));
         }
-        assert!(again(&[(EndReason::DefaultLimit, UNASKED)]));
+        assert!(again(&[(EndReason::DefaultLimit, AUTO_RERUN_LIMIT)]));
         assert!(!again(&[(EndReason::DefaultLimit, long)]));
         // The chips of a rig count together.
         let one = EndReason::OtherChip { chip: "a".to_owned() };
-        assert!(!again(&[(EndReason::DefaultLimit, UNASKED), (one, 1)]));
-        assert!(with(&[(EndReason::Limit, UNASKED)], true));
+        assert!(!again(&[(EndReason::DefaultLimit, AUTO_RERUN_LIMIT), (one, 1)]));
+        assert!(with(&[(EndReason::Limit, AUTO_RERUN_LIMIT)], true));
         assert!(!with(&[(EndReason::Limit, long)], true));
     }
 }

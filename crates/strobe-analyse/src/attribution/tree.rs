@@ -7,7 +7,7 @@
 use foldhash::{HashMap, HashMapExt};
 use strobe_model::measurement::{Profile, Samples};
 
-use super::{Amount, Columns, Sums, names};
+use super::{Amount, Columns, Sums, is_unbounded, names};
 
 /// What a node of the call tree stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -120,12 +120,14 @@ pub fn tree(profile: &Profile, measure: &str) -> Option<Tree> {
     }
     let mut nodes = nodes.nodes;
     let functions = Functions::of(profile, measure, &nodes, &sums);
+    let is_unbounded = profile.measure(measure).is_some_and(|m| is_unbounded(profile, m));
     for (node, sums) in nodes.iter_mut().zip(sums) {
         let function = match node.place {
             Place::Function(function) => functions.as_ref().and_then(|f| f.0.get(&function)),
             Place::Label(_) | Place::Nowhere => None,
         };
         node.own = own(&sums, function, &columns);
+        node.own.modelled |= is_unbounded && node.own.busy > 0;
         node.all = node.own;
         node.others = sums.others;
     }

@@ -7,7 +7,7 @@ use strobe_model::measurement::{
     Severity, Subject, Trust, Unit, Window,
 };
 
-/// Why times of a simulated board have bounds.
+/// Why times of a simulated board are not exact.
 pub(crate) const MODELLED: &str =
     "waiting for flash and other times that no manual states are modelled";
 
@@ -59,12 +59,28 @@ fn resolution(capture: &CaptureSummary) -> Quantity {
 
 fn duration(capture: &CaptureSummary) -> Quantity {
     match &capture.simulated {
-        Some(simulated) => {
-            let why = Some(MODELLED.to_owned());
-            Quantity::modelled(simulated.duration_ps, Unit::PICOSECONDS, why)
-        }
-        None => resolved(capture.duration_ps, capture),
+        Some(simulated) if simulated.is_modelled => modelled(capture.duration_ps),
+        _ => resolved(capture.duration_ps, capture),
     }
+}
+
+/// Whether modelled waits are in the times of a capture.
+pub(crate) fn is_modelled(capture: &CaptureSummary) -> bool {
+    capture.simulated.as_ref().is_some_and(|simulated| simulated.is_modelled)
+}
+
+/// A time that modelled waits are in, without bounds.
+fn modelled(ps: u64) -> Quantity {
+    let value = Number::from(ps);
+    let trust = Trust::Modelled { low: value, high: value, why: Some(MODELLED.to_owned()) };
+    let quantity = Quantity::new(Some(value), Unit::PICOSECONDS, trust);
+    quantity.unwrap_or_else(|_| Quantity::exact(value, Unit::PICOSECONDS))
+}
+
+/// The sum of times that were seen in the recording.
+pub(crate) fn total(ps: u64, capture: &CaptureSummary) -> Quantity {
+    let is_modelled = is_modelled(capture) && ps > 0;
+    if is_modelled { modelled(ps) } else { seen(ps, Unit::PICOSECONDS, capture) }
 }
 
 /// A number of things that were seen in the recording: there were more where not all of it was
@@ -75,6 +91,9 @@ pub(crate) fn seen(n: impl Into<Number>, unit: Unit, capture: &CaptureSummary) -
 
 /// A time between two edges, as exact as the capture is.
 pub(crate) fn resolved(ps: u64, capture: &CaptureSummary) -> Quantity {
+    if is_modelled(capture) {
+        return modelled(ps);
+    }
     let exact = Quantity::exact(ps, Unit::PICOSECONDS);
     if capture.simulated.is_some() || capture.resolution_ps == 0 {
         return exact;
@@ -114,7 +133,7 @@ pub(crate) fn distribution(
     capture: &CaptureSummary,
 ) -> Option<measurement::Distribution> {
     let mut measured = values?.measured(name, unit)?;
-    if measured.low.is_some() {
+    if is_modelled(capture) {
         measured.why = Some(MODELLED.to_owned());
     }
     if capture.simulated.is_none() && measured.unit == Unit::PICOSECONDS {

@@ -19,76 +19,11 @@ pub struct Simulated {
     /// Frequency of the core's clock in hertz, from each tick on.
     clock: Vec<(u64, u32)>,
     tick: Tick,
-    /// How far what each channel does from each tick on is from the low and the high model, in
-    /// ticks; behind the channels the same of the beginning and the end.
-    drift: Vec<Vec<Step>>,
-}
-
-/// How far a moment is from that of a simulator's low and high model. The unit is the user's.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Drift {
-    /// Sooner in the low model, counted from the beginning; less than nothing where it is later.
-    pub sooner: i64,
-    /// Later in the high one.
-    pub later: i64,
-    /// What no model decides: before and behind.
-    pub jitter: (u64, u64),
-    /// Which jitter: of two moments with the same it cancels.
-    pub epoch: u32,
-}
-
-impl From<(u64, u64)> for Drift {
-    fn from((sooner, later): (u64, u64)) -> Self {
-        let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-        Drift { sooner: signed(sooner), later: signed(later), ..Drift::default() }
-    }
-}
-
-impl Drift {
-    fn map(self, of: impl Fn(u64) -> u64) -> Drift {
-        let signed = |n: i64| {
-            let size = i64::try_from(of(n.unsigned_abs())).unwrap_or(i64::MAX);
-            if n < 0 { -size } else { size }
-        };
-        let jitter = (of(self.jitter.0), of(self.jitter.1));
-        Drift { sooner: signed(self.sooner), later: signed(self.later), jitter, ..self }
-    }
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Step {
-    from: u64,
-    drift: Drift,
+    /// Modelled waits are in its times: one recording does not know their bounds.
+    pub is_modelled: bool,
 }
 
 impl Simulated {
-    /// The least and the most from the beginning to the end, at that tick.
-    pub fn whole(&self, end: u64) -> (u64, u64) {
-        let ends = self.drift.len().saturating_sub(1);
-        self.between((ends, 0), (ends, end))
-    }
-
-    /// The least and the most from an edge of a channel at a tick to one of another.
-    pub fn between(&self, from: (usize, u64), to: (usize, u64)) -> (u64, u64) {
-        let likely = to.1.saturating_sub(from.1);
-        let (from, to) = (self.drift_at(from), self.drift_at(to));
-        let less = from.sooner.saturating_sub(to.sooner);
-        let more = to.later.saturating_sub(from.later);
-        let mut low = less.min(more).min(0).unsigned_abs();
-        let mut high = less.max(more).max(0).unsigned_abs();
-        if from.epoch != to.epoch {
-            low += to.jitter.0 + from.jitter.1;
-            high += to.jitter.1 + from.jitter.0;
-        }
-        (likely.saturating_sub(low), likely.saturating_add(high))
-    }
-
-    fn drift_at(&self, (channel, tick): (usize, u64)) -> Drift {
-        let steps = self.drift.get(channel).map_or(&[][..], Vec::as_slice);
-        let at = steps.partition_point(|step| step.from <= tick);
-        at.checked_sub(1).map_or(Drift::default(), |at| steps[at].drift)
-    }
-
     /// Cycles of the core's clock within spans of ticks.
     pub fn cycles(&self, spans: impl IntoIterator<Item = (u64, u64)>) -> u64 {
         let (numerator, denominator) = self.tick.fraction();
@@ -127,7 +62,6 @@ pub struct Recording {
     builder: Builder,
     board: String,
     names: Vec<(String, String)>,
-    drift: Vec<Vec<Step>>,
     start_ps: u64,
     awake: usize,
     last: u64,
@@ -150,7 +84,6 @@ impl Recording {
             builder,
             board: board.to_owned(),
             names: Vec::new(),
-            drift: vec![Vec::new(); pins.len() + 2],
             start_ps,
             awake: pins.len(),
             last: 0,
@@ -159,25 +92,17 @@ impl Recording {
         }
     }
 
-    /// A pin, by index, changes its level at a time after reset, with the drift of that in
-    /// picoseconds. Returns whether there is room for more.
-    pub fn edge(&mut self, pin: usize, level: bool, at_ps: u64, drift: impl Into<Drift>) -> bool {
+    /// A pin, by index, changes its level at a time after reset. Returns whether there is room for
+    /// more.
+    pub fn edge(&mut self, pin: usize, level: bool, at_ps: u64) -> bool {
         let at = self.since_start(at_ps);
-        self.note(pin, at, drift.into());
         self.set(pin, at, level)
     }
 
     /// The core slept from one moment to another.
-    pub fn slept(&mut self, (from_ps, to_ps): (u64, u64), drift: impl Into<Drift>) -> bool {
+    pub fn slept(&mut self, (from_ps, to_ps): (u64, u64)) -> bool {
         let (from, to) = (self.since_start(from_ps), self.since_start(to_ps));
-        self.note(self.awake, from, drift.into());
         self.set(self.awake, from, false) && self.set(self.awake, to, true)
-    }
-
-    /// The drift of the end.
-    pub fn ends(&mut self, at_ps: u64, drift: impl Into<Drift>) {
-        let ends = self.awake + 1;
-        self.note(ends, self.since_start(at_ps).max(1), drift.into());
     }
 
     /// Finishes the capture at a time after reset. The core's clock had the given frequencies from
@@ -188,16 +113,14 @@ impl Recording {
         let tick = common_tick(clock).unwrap_or(picosecond);
         // A tick is at least a picosecond, so that everything still fits.
         let ticks = |ps: u64| picosecond.convert(ps, tick).unwrap_or(ps);
-        let Recording { mut builder, names, mut drift, board, start_ps, limit, .. } = self;
+        let Recording { mut builder, names, board, start_ps, limit, .. } = self;
         builder.retime(ticks);
-        for step in drift.iter_mut().flatten() {
-            *step = Step { from: ticks(step.from), drift: step.drift.map(ticks) };
-        }
         let fastest = clock.iter().map(|(_, hz)| *hz).max().unwrap_or(1);
         let clock = clock.iter().map(|(at, hz)| (ticks(at.saturating_sub(start_ps)), *hz));
         let notes = self.full.then(|| {
             format!("the recording ends at {limit} edges, the limit; raise it with --max-edges")
         });
+        let clock = clock.collect();
         Capture {
             tick,
             resolution: Tick::from_hz(fastest.into()).unwrap_or(tick),
@@ -207,7 +130,7 @@ impl Recording {
             channels: builder.finish(),
             notes: notes.into_iter().collect(),
             cut: false,
-            simulated: Some(Simulated { board, names, clock: clock.collect(), tick, drift }),
+            simulated: Some(Simulated { board, names, clock, tick, is_modelled: false }),
         }
     }
 
@@ -218,20 +141,6 @@ impl Recording {
 
     fn since_start(&self, at_ps: u64) -> u64 {
         at_ps.saturating_sub(self.start_ps)
-    }
-
-    fn note(&mut self, channel: usize, from: u64, drift: Drift) {
-        let ends = self.awake + 1;
-        if channel != ends && self.drift[ends].is_empty() {
-            // Nothing is known of the beginning but the first edge.
-            self.drift[ends].push(Step { from: 0, drift });
-        }
-        let steps = &mut self.drift[channel];
-        match steps.last_mut() {
-            Some(last) if last.drift == drift => {}
-            Some(last) if last.from >= from => last.drift = drift,
-            _ => steps.push(Step { from, drift }),
-        }
     }
 
     fn set(&mut self, channel: usize, at: u64, level: bool) -> bool {
@@ -253,39 +162,15 @@ mod tests {
     fn what_comes_in_while_a_board_runs_is_a_capture() {
         let pins = [("PA0".to_owned(), false), ("PA1".to_owned(), true)];
         let mut recording = Recording::new("board", 125_000, &pins, 4);
-        assert!(recording.edge(0, true, 250_000, (125_000, 125_000)));
-        assert!(recording.edge(0, false, 625_000, (125_000, 375_000)));
-        assert!(recording.slept((625_000, 750_000), (125_000, 375_000)));
-        assert!(!recording.slept((875_000, 1_000_000), (125_000, 375_000)), "a fifth edge");
+        assert!(recording.edge(0, true, 250_000));
+        assert!(recording.edge(0, false, 625_000));
+        assert!(recording.slept((625_000, 750_000)));
+        assert!(!recording.slept((875_000, 1_000_000)), "a fifth edge");
         let capture = recording.finish(2_000_000, &[(0, 8_000_000)]);
         let names = capture.channels.iter().map(|c| (c.name.as_str(), c.edges.len()));
         assert_eq!(names.collect::<Vec<_>>(), [("PA0", 2), ("PA1", 0), (AWAKE, 2)]);
         assert_eq!(capture.tick.hz(), Some(8_000_000));
         assert_eq!((capture.start, capture.end, capture.notes.len()), (1, 15, 1));
-        let simulated = capture.simulated.unwrap();
-        assert_eq!(simulated.between((0, 1), (0, 1)), (0, 0));
-        assert_eq!(simulated.between((0, 1), (0, 4)), (3, 5));
-    }
-
-    #[test]
-    fn what_another_clock_paces_is_as_wide_in_every_model() {
-        let mut recording = Recording::new("board", 0, &[("PA0".to_owned(), false)], 6);
-        let own = |epoch| Drift { sooner: 125_000, later: 0, jitter: (125_000, 250_000), epoch };
-        assert!(recording.edge(0, true, 1_000_000, own(0)));
-        assert!(recording.edge(0, false, 2_000_000, own(0)));
-        assert!(recording.edge(0, true, 3_000_000, own(1)));
-        let later = Drift { sooner: -250_000, ..own(1) };
-        assert!(recording.edge(0, false, 4_000_000, later));
-        recording.ends(5_000_000, Drift::default());
-        let capture = recording.finish(5_000_000, &[(0, 8_000_000)]);
-        let simulated = capture.simulated.unwrap();
-        assert_eq!(simulated.between((0, 8), (0, 16)), (8, 8), "shared jitter cancels");
-        assert_eq!(simulated.between((0, 16), (0, 24)), (8 - 3, 8 + 3), "other jitter does not");
-        assert_eq!(
-            simulated.between((0, 24), (0, 32)),
-            (8, 8 + 3),
-            "and a model that waits is later"
-        );
     }
 
     #[test]
@@ -293,8 +178,8 @@ mod tests {
         let clock = [(0, 16_000_000), (1_000_000_000, 168_000_000)];
         let mut recording = Recording::new("board", 0, &[("PA0".to_owned(), false)], 4);
         // The edges of cycles 100 and 101 at 168 MHz, rounded down to picoseconds.
-        assert!(recording.edge(0, true, 1_000_595_238, (0, 0)));
-        assert!(recording.edge(0, false, 1_000_601_190, (0, 0)));
+        assert!(recording.edge(0, true, 1_000_595_238));
+        assert!(recording.edge(0, false, 1_000_601_190));
         let capture = recording.finish(2_000_000_000, &clock);
         assert_eq!(capture.tick.hz(), Some(336_000_000));
         let [up, down] =

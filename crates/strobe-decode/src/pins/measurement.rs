@@ -8,7 +8,7 @@ use strobe_model::measurement::{
     Cell, Column, Content, Distribution, Distributions, Measurement, Quantity, Table, Unit,
 };
 
-use crate::capture::measured::{MODELLED, distribution, head, resolved, seen};
+use crate::capture::measured::{MODELLED, distribution, head, is_modelled, resolved, seen, total};
 
 const JITTER: &str = "jitter is the sample standard deviation of the period; cycle to cycle is by \
                       how much a period differs from the one before";
@@ -99,8 +99,8 @@ fn table(report: &PinsReport) -> Table {
             seen(pin.rising, Unit::COUNT, capture).into(),
             seen(pin.falling, Unit::COUNT, capture).into(),
             seen(pin.unknown, Unit::COUNT, capture).into(),
-            seen(pin.high_total_ps, Unit::PICOSECONDS, capture).into(),
-            seen(pin.low_total_ps, Unit::PICOSECONDS, capture).into(),
+            total(pin.high_total_ps, capture).into(),
+            total(pin.low_total_ps, capture).into(),
             frequency(pin, capture),
             jitter(pin, capture),
         ]);
@@ -122,6 +122,8 @@ fn frequency(pin: &PinStatistics, capture: &CaptureSummary) -> Cell {
         sampled.then(|| (period.mean.saturating_sub(off), period.mean.saturating_add(off)))
     });
     let value = hertz(period.mean).into();
+    let modelled = || is_modelled(capture).then_some((period.mean, period.mean));
+    let bounds = bounds.or_else(modelled);
     let Some((low, high)) = bounds.map(|(low, high)| (hertz(high).into(), hertz(low).into()))
     else {
         return Cell::Exact(value);

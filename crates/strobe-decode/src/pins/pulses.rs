@@ -1,5 +1,4 @@
-//! The pulses of a channel: their widths, counted where the channel was recorded, in order where it
-//! was simulated and each width has bounds.
+//! The pulses of a channel, and their widths.
 
 use crate::pins::report::{PinLevel, PinStatistics};
 use crate::summary::ValueCounts;
@@ -46,38 +45,6 @@ impl Pulses for Counts {
         if let Some(fall) = fall {
             self.duties.add(ppm(fall - rise, next - fall));
         }
-    }
-}
-
-/// From one rise to the next, with its high and its low part.
-pub(super) type Period = (u64, Option<(u64, u64)>);
-
-/// Widths in their order, in ticks.
-#[derive(Default)]
-pub(super) struct Lists {
-    pub(super) high: Vec<u64>,
-    pub(super) low: Vec<u64>,
-    pub(super) periods: Vec<Period>,
-}
-
-/// Lists widths, where `width` is the time from one tick to a later one.
-pub(super) struct Widths<'a> {
-    pub(super) width: &'a dyn Fn(u64, u64) -> u64,
-    pub(super) lists: Lists,
-}
-
-impl Pulses for Widths<'_> {
-    fn high(&mut self, rise: u64, fall: u64) {
-        self.lists.high.push((self.width)(rise, fall));
-    }
-
-    fn low(&mut self, fall: u64, rise: u64) {
-        self.lists.low.push((self.width)(fall, rise));
-    }
-
-    fn period(&mut self, rise: u64, fall: Option<u64>, next: u64) {
-        let parts = fall.map(|fall| ((self.width)(rise, fall), (self.width)(fall, next)));
-        self.lists.periods.push(((self.width)(rise, next), parts));
     }
 }
 
@@ -163,7 +130,7 @@ impl Walk {
 }
 
 /// The part of a period that is high.
-pub(super) fn ppm(high: u64, low: u64) -> u64 {
+fn ppm(high: u64, low: u64) -> u64 {
     let ppm = u128::from(high) * 1_000_000 / (u128::from(high) + u128::from(low)).max(1);
     u64::try_from(ppm).unwrap_or(u64::MAX)
 }

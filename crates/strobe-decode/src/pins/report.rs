@@ -4,7 +4,6 @@
 //! Whoever fills these in knows the recording; the types know none.
 
 use crate::summary::ValueSummary;
-use strobe_model::Bounds;
 
 /// What a capture's pins did.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,15 +42,15 @@ pub struct CaptureSummary {
     pub simulated: Option<SimulatedCapture>,
 }
 
-/// What a recording of simulated pins has beside one of real pins. Its edges are exact to the cycle
-/// but for the bounds of the models; the resolution is then a cycle of the core's clock, at its
+/// What a recording of simulated pins has beside one of real pins. Its edges are those of
+/// one model, to the cycle; the resolution is then a cycle of the core's clock, at its
 /// fastest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimulatedCapture {
     /// The board.
     pub board: String,
-    /// How long the recording may be by the models' bounds.
-    pub duration_ps: Bounds,
+    /// Modelled waits are in its times: in one recording their bounds are not known.
+    pub is_modelled: bool,
 }
 
 /// A pin's level.

@@ -2,8 +2,6 @@
 
 use crate::pairing;
 
-use strobe_model::Bounds;
-
 use crate::pairing::report::*;
 use crate::pins::report::*;
 use crate::summary::ValueSummary;
@@ -74,12 +72,12 @@ pub(crate) fn simulated_pins() -> PinsReport {
     let mut report = pins();
     report.capture.file = "firmware.elf".into();
     report.capture.format = "simulated on a-board".into();
-    let duration_ps = Bounds { low: 2_400_000_000, likely: 2_500_000_000, high: 2_650_000_000 };
-    report.capture.simulated = Some(SimulatedCapture { board: "a-board".into(), duration_ps });
-    let widths = [45_000_000, 45_020_000];
-    let bounds = [(44_000_000, 47_000_000), (44_000_000, 47_000_000)];
+    report.capture.simulated =
+        Some(SimulatedCapture { board: "a-board".into(), is_modelled: true });
     let led = &mut report.pins[0];
-    led.high_ps = ValueSummary::of(widths.into()).map(|d| d.bounded(&widths, &bounds));
+    let [likely, low, high] = [[45_000_000, 45_020_000], [44_000_000; 2], [47_000_000; 2]]
+        .map(|widths| ValueSummary::of(widths.into()));
+    led.high_ps = likely.zip(low).zip(high).map(|((d, low), high)| d.enclosed(&low, &high));
     led.low_ps = ValueSummary::of(vec![600_000]);
     report
 }

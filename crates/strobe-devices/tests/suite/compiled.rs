@@ -1,11 +1,11 @@
-//! Compiled code against the interpreter: the same cycles, bounds, counts, calls and pin edges, to
+//! Compiled code against the interpreter: the same cycles, waits, counts, calls and pin edges, to
 //! the last one, on real firmware with and without wait states. (That both do what the core does is
 //! proved against QEMU in `lockstep`.)
 
 use std::sync::atomic::AtomicBool;
 
 use strobe_devices::board::Board;
-use strobe_model::{Bounds, Cause};
+use strobe_model::Cause;
 use strobe_oracle::Program;
 use strobe_sim::bus::Bus;
 use strobe_sim::cortexm::timing::{CoreKind, Timing};
@@ -15,7 +15,7 @@ use strobe_sim::kernel::core::Core as _;
 use strobe_sim::memory::{Memory, MemoryKind};
 use strobe_sim::observe::Moment;
 use strobe_sim::observe::calls::{CallTree, NodeKind};
-use strobe_sim::observe::counts::{AddressCount, Counts, Share};
+use strobe_sim::observe::counts::{AddressCount, Counts, Leeway, Share};
 use strobe_sim::observe::pins::PinLog;
 use strobe_sim::observe::schedule::Who;
 use strobe_synth::{Core, Options, Rng, Sequence};
@@ -94,10 +94,10 @@ pub(crate) const ACCELERATED: &str = "
 struct Seen {
     registers: [u32; 16],
     apsr: u32,
-    bounds: Bounds,
+    cycles: u64,
     instructions: u64,
     counts: Vec<(u32, AddressCount)>,
-    slack: Vec<(i64, i64)>,
+    leeway: Vec<Leeway>,
     /// Kind, parent, calls, cycles and instructions of each node.
     tree: Vec<String>,
     /// Cycles and cycles asleep of each thread and handler: by the tree, by the schedule, by the
@@ -145,10 +145,10 @@ fn run(board: &str, firmware: &str, compile_after: Option<u32>, chunk: u64) -> S
             break;
         }
     }
-    let (bounds, instructions) = (machine.cycle_bounds(), machine.instructions());
+    let (cycles, instructions) = (machine.cycles(), machine.instructions());
     let (asleep, pc) = (machine.asleep(), machine.cpu.pc);
     let (counts, (tree, log)) = &mut machine.observer;
-    tree.finish(Moment { cycle: bounds.likely, asleep, instructions }, pc, &machine.bus.clocks);
+    tree.finish(Moment { cycle: cycles, asleep, instructions }, pc, &machine.bus.clocks);
     let total = counts.finish();
     Seen {
         by_tree: by_tree(tree),
@@ -156,10 +156,10 @@ fn run(board: &str, firmware: &str, compile_after: Option<u32>, chunk: u64) -> S
         by_counts: by_counts(counts),
         registers: machine.cpu.registers(),
         apsr: machine.cpu.apsr(),
-        bounds,
+        cycles,
         instructions,
         counts: total,
-        slack: Cause::ALL.iter().map(|&cause| counts.slack(cause)).collect(),
+        leeway: Cause::ALL.iter().map(|&cause| counts.leeway(cause)).collect(),
         tree: tree.nodes().iter().map(|n| format!("{n:?}")).collect(),
         edges: format!("{log:?}"),
     }
@@ -227,16 +227,16 @@ fn compiled_code_and_interpreter_see_the_same() {
         assert_eq!(interpreted.by_tree, interpreted.by_schedule, "{firmware}");
         assert_eq!(interpreted.by_tree, interpreted.by_counts, "{firmware}");
         let shares: u64 = interpreted.by_tree.iter().map(|(_, cycles, _)| cycles).sum();
-        assert_eq!(shares, interpreted.bounds.likely, "{firmware}: every cycle is somebody's");
+        assert_eq!(shares, interpreted.cycles, "{firmware}: every cycle is somebody's");
         for (compile_after, chunk) in [(1, 1 << 24), (2, 997), (50, 1 << 24)] {
             let compiled = run(board, firmware, Some(compile_after), chunk);
             assert!(
                 compiled == interpreted,
                 "{firmware} compiled after {compile_after} runs, looking up every {chunk} cycles: \
-                 {:?} {} instructions, {:?} {} interpreted",
-                compiled.bounds,
+                 {} cycles {} instructions, {} {} interpreted",
+                compiled.cycles,
                 compiled.instructions,
-                interpreted.bounds,
+                interpreted.cycles,
                 interpreted.instructions,
             );
         }
@@ -368,7 +368,7 @@ fn generated(elf: &[u8], kind: CoreKind, compile_after: Option<u32>) -> Machine<
 }
 
 /// Programs that cover every encoding, compared every few hundred cycles: registers, flags,
-/// floating point, cycles and their bounds.
+/// floating point, cycles.
 #[test]
 fn generated_programs_agree_all_the_way() {
     let cores = [(Core::V7m, CoreKind::CortexM3), (Core::V7emFp, CoreKind::CortexM4f)];
@@ -387,7 +387,7 @@ fn generated_programs_agree_all_the_way() {
             let stops = [&mut interpreted, &mut compiled].map(|m| m.run(limit, &never));
             let [a, b] = [&interpreted, &compiled].map(|m| {
                 let fp = (m.cpu.fp.s, m.cpu.fp.fpscr());
-                (m.cpu.registers(), m.cpu.xpsr(), fp, m.instructions(), m.cycle_bounds())
+                (m.cpu.registers(), m.cpu.xpsr(), fp, m.instructions(), m.cycles())
             });
             assert_eq!(a, b, "seed {seed} on {kind:?}, by cycle {limit}");
             assert_eq!(stops[0], stops[1], "seed {seed} on {kind:?}, by cycle {limit}");

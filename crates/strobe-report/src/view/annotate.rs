@@ -241,7 +241,7 @@ impl Listing<'_> {
         let idle = sums.idle.value;
         let idle = if idle > 0 { plain(idle.into()) } else { String::new() };
         vec![
-            figure(self.measure, busy).into(),
+            figure(self.profile, self.measure, busy).into(),
             share(busy.value, total.busy().value).into(),
             amount_spread(busy).into(),
             idle.into(),

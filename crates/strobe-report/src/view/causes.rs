@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use strobe_model::measurement::ids;
 
-use strobe_analyse::attribution::{Amount, By, Sums, total};
+use strobe_analyse::attribution::{Amount, By, Sums, is_unbounded, total};
 use strobe_model::measurement::{Cell, CellKind, Kind, Measure, Number, Part, Profile, Trust};
 
 use super::figure::{amount_spread, plain, share};
@@ -52,6 +52,7 @@ impl View for Causes<'_> {
         let mut table = Table::new().narrowing().number(measure.title.clone()).number("share");
         table = table.number("bounds").text("").text("").text("");
         let whole = whole_of(page, measure, total.all);
+        let is_open = !whole.is_exact() || is_unbounded(profile, measure);
         let room = page.options.style.width.saturating_sub(REST);
         let room = if room < BAR - 5 { 0 } else { room.min(BAR) };
         for (cause, part, amount) in parts {
@@ -59,7 +60,7 @@ impl View for Causes<'_> {
             let amount = stated(page, cause, amount);
             let sign = match awaited(page, profile, cause) {
                 true => "~",
-                false => sign_of_part(cause, part, amount, whole),
+                false => sign_of_part(cause, part, amount, is_open),
             };
             table.painted(
                 vec![
@@ -75,7 +76,7 @@ impl View for Causes<'_> {
         }
         table.rule();
         let sum = vec![
-            figure(measure, whole).into(),
+            whole_figure(page, profile, measure, whole).into(),
             share(whole.value, whole.value).into(),
             amount_spread(whole).into(),
             "".into(),
@@ -141,18 +142,31 @@ fn amount(value: Option<Number>, trust: &Trust) -> Option<Amount> {
 
 /// How long the core is idle depends on how long everything else took; what is modelled without
 /// bounds is no count.
-fn sign_of_part(cause: &Measure, part: &Part, amount: Amount, whole: Amount) -> &'static str {
-    let unbounded = matches!(cause.kind, Kind::Modelled { .. }) && !whole.is_exact();
+fn sign_of_part(cause: &Measure, part: &Part, amount: Amount, is_open: bool) -> &'static str {
+    let is_modelled = matches!(cause.kind, Kind::Modelled { .. });
     match &cause.kind {
         Kind::AtLeast => ">=",
-        _ if !amount.is_exact() || unbounded || part.idle && !whole.is_exact() => "~",
+        _ if !amount.is_exact() || is_open && (is_modelled || part.idle) => "~",
         _ => "",
     }
 }
 
 /// An amount of a measure behind its sign: `~2,172`.
-pub(super) fn figure(measure: &Measure, amount: Amount) -> String {
-    figure_of(measure, amount.value, !amount.is_exact())
+pub(super) fn figure(profile: &Profile, measure: &Measure, amount: Amount) -> String {
+    let is_unbounded = amount.value != 0 && is_unbounded(profile, measure);
+    figure_of(measure, amount.value, !amount.is_exact() || is_unbounded)
+}
+
+/// All of a measure behind its sign. A run to a given cycle has an exact sum of inexact parts.
+pub(super) fn whole_figure(
+    page: &Page,
+    profile: &Profile,
+    measure: &Measure,
+    whole: Amount,
+) -> String {
+    let total = page.measurement.total(&measure.id);
+    let is_exact = total.is_some_and(|total| *total.trust() == Trust::Exact);
+    if is_exact { figure_of(measure, whole.value, false) } else { figure(profile, measure, whole) }
 }
 
 /// A value of which is known whether models have a part in it.

@@ -9,7 +9,9 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use strobe_model::measurement::ids;
 
-use strobe_analyse::attribution::{Amount, By, Flat as Rows, Row, Spot, Sums, busy_of_all, rows};
+use strobe_analyse::attribution::{
+    Amount, By, Flat as Rows, Row, Spot, Sums, busy_of_all, is_unbounded, rows,
+};
 use strobe_model::measurement::{self, Address, Measure, Measurement, Profile, Section, Unit};
 
 use super::causes::{figure, figure_of, strip};
@@ -41,7 +43,7 @@ impl View for Flat<'_> {
         let Some(flat) = rows(profile, &measure.id, &by) else { return Ok(()) };
         let why = if by == page.selection.by { "" } else { " (there are no symbols)" };
         self.by(&by, why, &flat, page, out)?;
-        let modelled = !flat.total.all.is_exact();
+        let modelled = !flat.total.all.is_exact() || is_unbounded(profile, measure);
         balance::under(page.measurement, &measure.unit, modelled, page.options, out)?;
         notes(self.section, page, out)?;
         if let Some(tree) = page.selection.tree {
@@ -199,7 +201,7 @@ impl<'a> Shape<'a> {
                 "{name} by {noun}{why}: shares are of all {all} {measure}, with 95 % confidence"
             );
         }
-        let busy = figure(self.measure, self.busy_of_all());
+        let busy = figure(self.profile, self.measure, self.busy_of_all());
         let kind = if self.has_idle { "busy " } else { "" };
         format!("{name} by {noun}{why}: shares are of {busy} {kind}{measure}")
     }
@@ -340,7 +342,7 @@ impl<'a> Shape<'a> {
             None => amount_spread(amount),
         };
         vec![
-            figure(self.measure, amount).into(),
+            figure(self.profile, self.measure, amount).into(),
             share(amount.value, self.whole).into(),
             spread.into(),
         ]
@@ -370,7 +372,8 @@ impl<'a> Shape<'a> {
             let known = |i: usize| sums.others.get(i).copied().flatten();
             let executed = busy_ones.and_then(known).or(known(executions));
             let executed = executed.map_or(0, |amount| count(amount.value));
-            let sign = if busy.is_exact() { "" } else { "~" };
+            let is_exact = busy.is_exact() && !is_unbounded(self.profile, self.measure);
+            let sign = if is_exact { "" } else { "~" };
             cells.push(format!("{sign}{}", ratio(count(busy.value), executed)).into());
         }
         cells.push(strip(self.profile, self.measure, sums).into());

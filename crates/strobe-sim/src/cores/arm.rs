@@ -48,7 +48,6 @@ pub mod timing;
 mod timing_v7m;
 mod trace;
 mod turns;
-mod waiting;
 
 pub use strobe_isa::thumb::Architecture;
 

@@ -28,7 +28,6 @@ use crate::kernel::core::Requests;
 use crate::kernel::device::{Device, ResetCause, Sender, SerialEnd, Size};
 use crate::kernel::flash::FlashCaches;
 use crate::kernel::memory::Memory;
-use crate::kernel::pace::{Drift, Pace};
 use crate::kernel::signal::Signals;
 use crate::kernel::unmodelled::Poll;
 use crate::kernel::unmodelled::Unmodelled;
@@ -89,21 +88,13 @@ pub struct Interrupts {
     pub lost: [u64; IRQS],
     /// Cycle of each line's last rising edge.
     pub since: [u64; IRQS],
-    /// The drift of that edge.
-    pub drifts: [Drift; IRQS],
     /// What the data sheet calls them, from 1 on, where the board file gives it.
     pub names: Vec<String>,
 }
 
 impl Default for Interrupts {
     fn default() -> Self {
-        Interrupts {
-            levels: [0; IRQ_WORDS],
-            lost: [0; IRQS],
-            since: [0; IRQS],
-            drifts: [Drift::default(); IRQS],
-            names: Vec::new(),
-        }
+        Interrupts { levels: [0; IRQ_WORDS], lost: [0; IRQS], since: [0; IRQS], names: Vec::new() }
     }
 }
 
@@ -135,8 +126,6 @@ pub struct Bus {
     dues: Vec<u64>,
     /// Before which cycle each device's events do nothing but set wires.
     changes: Vec<u64>,
-    /// How far what happens is from the low and the high model.
-    pub(crate) pace: Pace,
     /// The cycle of the next event of a device.
     pub next_due: u64,
     /// The least of all devices' changes.
@@ -217,7 +206,6 @@ impl Bus {
             pc: 0,
             dues: Vec::new(),
             changes: Vec::new(),
-            pace: Pace::default(),
             next_due: u64::MAX,
             next_change: u64::MAX,
             events: 0,
@@ -264,8 +252,6 @@ impl Bus {
 
     /// Adds a device; its number is its place in the order of adding.
     pub fn add(&mut self, mut slot: Slot) {
-        let counts = slot.device.as_ref().is_some_and(|device| device.counts());
-        self.pace.add(counts);
         let device = slot.device.as_mut();
         self.outputs.has_parts |= slot.is_part;
         slot.is_network = device.is_some_and(|device| device.network_end().is_some());

@@ -4,13 +4,11 @@
 use crate::kernel::clock::Clocks;
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::Bounds;
-
 use crate::kernel::bus::Bus;
 use crate::kernel::device::{DeviceId, ResetCause, Shift};
 use crate::kernel::memory::BusFault;
+use crate::kernel::model::Model;
 use crate::kernel::observe::Observer;
-use crate::kernel::pace::{Drift, Model};
 use crate::kernel::semihost::Console;
 use crate::kernel::signal::SignalId;
 
@@ -64,21 +62,6 @@ pub trait Core<O: Observer> {
 
     /// Instructions retired since the first reset.
     fn instructions(&self) -> u64;
-
-    /// Cycles since reset with the models' bounds, which are one figure where nothing is modelled.
-    fn cycle_bounds(&self) -> Bounds {
-        Bounds::exact(self.cycles())
-    }
-
-    /// How far the present cycle is from that of the low and the high model.
-    fn drift(&self) -> Drift {
-        Drift::default()
-    }
-
-    /// A run ends here, at a time of that drift.
-    fn reach(&mut self, drift: Drift) {
-        let _ = drift;
-    }
 
     /// Takes the figures of one model, before anything runs.
     fn set_model(&mut self, model: Model) {

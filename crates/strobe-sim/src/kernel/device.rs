@@ -129,12 +129,6 @@ pub trait Device: Send {
     /// Back to the reset state (system reset or the clock controller's reset bit).
     fn reset(&mut self, cx: &mut Context);
 
-    /// Whether the device counts time between accesses, so that no access but one that it reports
-    /// ([`Context::restart`]) moves its events.
-    fn counts(&self) -> bool {
-        false
-    }
-
     // What only some devices have; each of them is a trait of its own.
 
     /// Registers of one byte at scattered addresses.

@@ -9,7 +9,7 @@ pub mod accelerator;
 use serde::Deserialize;
 use strobe_model::Bounds;
 
-use super::pace::Model;
+use super::model::Model;
 
 /// Extra cycles of one event, in half cycles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use self::code::{BlockId, Code};
 use self::schedule::Who;
 use crate::kernel::bus::Bus;
 use crate::kernel::device::{SerialFrame, Size};
-use crate::kernel::pace::Model;
+use crate::kernel::model::Model;
 use crate::kernel::signal::PinEdge;
 
 /// Cycles beyond (or, on a single-cycle port, below) what the instruction table states.
@@ -309,12 +309,6 @@ pub trait Observer {
     /// Cycles on top of the instruction table, for the instruction at `pc`.
     fn wait(&mut self, pc: u32, wait: Wait) {
         let _ = (pc, wait);
-    }
-    /// Code at `pc` has waited for something with a time of its own: in the low model it waited
-    /// `low` cycles more than the likely figure less what [`Observer::wait`] has had, in the high
-    /// model `high` cycles less than with what that has had.
-    fn paced(&mut self, pc: u32, cause: Cause, low: i64, high: i64) {
-        let _ = (pc, cause, low, high);
     }
     /// Control went elsewhere. Memory may be looked at, devices do not answer.
     #[inline(always)]

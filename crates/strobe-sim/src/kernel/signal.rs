@@ -5,8 +5,6 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::pace::Drift;
-
 /// A wire, as an index into [`Signals`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SignalId(pub u16);
@@ -20,8 +18,6 @@ pub struct PinEdge {
     pub pin: SignalId,
     /// The new level.
     pub level: bool,
-    /// How far from `cycle` it would be in the low and the high model.
-    pub drift: Drift,
 }
 
 #[derive(Debug, Default)]

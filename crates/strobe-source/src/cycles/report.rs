@@ -189,8 +189,10 @@ pub struct RunCycles {
     pub count: u64,
     /// Of these, how often an instruction changed the flow; 0 where that means nothing.
     pub jumped: u64,
-    /// Cycles of all executions.
+    /// Cycles of all executions, with the bounds that further runs give.
     pub cycles: Bounds,
+    /// Modelled waits are in them, and no further runs bound them.
+    pub is_unbounded: bool,
     /// The likely figure by cause.
     pub by_cause: CauseCycles,
 }

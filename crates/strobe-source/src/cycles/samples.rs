@@ -116,6 +116,7 @@ pub(crate) fn explained_with_run() -> CyclesReport {
             count,
             jumped: 0,
             cycles: Bounds { low: likely - slack, likely, high: likely + slack },
+            is_unbounded: false,
             by_cause: CauseCycles::of(Execute, likely),
         })
     };

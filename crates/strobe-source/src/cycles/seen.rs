@@ -3,7 +3,8 @@
 use crate::cycles::report::{CyclesReport, RunCycles};
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
-    Address, Functions, Kind, Measure, Part, Profile, Quantity, Samples, Unit, Values,
+    Address, Functions, Kind, Measure, Number, Part, Profile, Quantity, Samples, Trust, Unit,
+    Values,
 };
 use strobe_model::{Bounds, Cause};
 
@@ -11,7 +12,16 @@ use super::measurement::WHY;
 
 /// Cycles of a run, without those asleep.
 pub(super) fn cycles(run: &RunCycles) -> Quantity {
-    Quantity::modelled(busy(run), Unit::CYCLES, Some(WHY.to_owned()))
+    let busy = busy(run);
+    if run.is_unbounded && busy.likely > 0 {
+        let value = Number::from(busy.likely);
+        let why = Some(WHY.to_owned());
+        let unbounded = Trust::Modelled { low: value, high: value, why };
+        if let Ok(cycles) = Quantity::new(Some(value), Unit::CYCLES, unbounded) {
+            return cycles;
+        }
+    }
+    Quantity::modelled(busy, Unit::CYCLES, Some(WHY.to_owned()))
 }
 
 /// The same as bounds.
@@ -71,11 +81,12 @@ pub(super) fn profile(report: &CyclesReport) -> Option<Profile> {
     };
     let bound =
         |of: &dyn Fn(Bounds) -> u64| seen().map(|(_, run)| number(of(run.cycles))).collect();
-    let mut values = vec![Values {
-        low: bound(&|cycles| cycles.low.min(cycles.likely)),
-        high: bound(&|cycles| cycles.high.max(cycles.likely)),
-        ..column("cycles", &|run| run.cycles.likely)
-    }];
+    let mut cycles = column("cycles", &|run| run.cycles.likely);
+    if seen().all(|(_, run)| !run.is_unbounded) {
+        cycles.low = bound(&|cycles| cycles.low.min(cycles.likely));
+        cycles.high = bound(&|cycles| cycles.high.max(cycles.likely));
+    }
+    let mut values = vec![cycles];
     for cause in Cause::ALL.into_iter().filter(|c| profile.measure(c.id()).is_some()) {
         values.push(column(cause.id(), &|run| run.by_cause[cause]));
     }

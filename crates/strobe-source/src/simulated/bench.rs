@@ -18,15 +18,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::simulated::run_record::{EndReason, RunRecord};
 use strobe_devices::board::Board;
-use strobe_model::Bounds;
 use strobe_model::measurement::{Finding, Measurement, Severity};
-use strobe_sim::pace::Model;
+use strobe_sim::model::Model;
 use strobe_symbols::{Benchmark, Firmware};
 
 pub use across::across;
 
 use super::settings::{DEFAULT_LIMIT, HeapSettings, Settings};
-use super::{Error, Quiet, drive, extremes, heap, ready, record};
+use super::{Error, Quiet, bounding_runs, drive, heap, ready, record};
 
 /// How benchmarks are run.
 #[derive(Debug, Clone)]
@@ -48,7 +47,7 @@ impl Default for Options {
 /// One call of a benchmark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Call {
-    cycles: Bounds,
+    cycles: u64,
     instructions: u64,
     stack: Option<u64>,
     /// Blocks and their bytes.
@@ -75,7 +74,7 @@ pub struct Benched {
     pub failed: usize,
     /// Somebody stopped it: what had been measured until then is there.
     pub interrupted: bool,
-    /// Something modelled has a part in it.
+    /// Modelled waits may be in it: a call is run again with their minima and maxima.
     is_modelled: bool,
 }
 
@@ -99,30 +98,28 @@ pub fn bench(
     let mut likely = one(Model::Likely)?;
     if likely.is_modelled && !likely.interrupted {
         let whole = |model: Model| one(model).ok().filter(|benched| !benched.interrupted);
-        enclose(&mut likely, extremes::in_both(whole).as_ref());
+        enclose(&mut likely, bounding_runs::in_both(whole).as_ref());
         likely.interrupted = interrupted.load(Ordering::Relaxed);
     }
     Ok(likely)
 }
 
 /// Gives the figures the bounds that they have with those of the low and of the high model, if
-/// there are any; what did not come to its end there keeps those that one call carries along.
+/// there are any; what did not come to its end there has none.
 fn enclose(likely: &mut Benched, others: Option<&[Benched; 2]>) {
     let mut are_all_enclosed = false;
     if let Some([low, high]) = others {
-        extremes::enclose(&mut likely.measurement, [&low.measurement, &high.measurement]);
+        bounding_runs::enclose(&mut likely.measurement, [&low.measurement, &high.measurement]);
         are_all_enclosed = [low, high].iter().all(|other| other.failed <= likely.failed);
     }
     if !are_all_enclosed {
-        let finding = Finding::new(Severity::Note, extremes::CARRIED, LEFT_CARRIED);
+        let finding = Finding::new(Severity::Note, bounding_runs::NO_BOUNDS, NOT_ALL);
         likely.measurement.findings.push(finding);
     }
 }
 
-const LEFT_CARRIED: &str = "Not every call came to its end with the least and the most of each \
-                            wait: bounds are carried along with one call there, and where code \
-                            waits for something that is not recognised, a figure can lie outside \
-                            of them.";
+const NOT_ALL: &str = "Not every call came to its end with the minimum and the maximum of each \
+                       modelled wait: figures marked ~ have no bounds there.";
 
 /// A row's own name.
 fn label(name: &str, input: Option<u32>) -> String {
@@ -170,15 +167,15 @@ impl Bench<'_> {
             }
         }
         let failed = rows.iter().filter(|row| row.failed.is_some()).count();
-        let mut calls = rows.iter().flat_map(|row| &row.calls);
-        let is_modelled = calls.any(|call| !call.cycles.is_exact())
-            || self.record.as_ref().is_some_and(extremes::differ);
+        // What a call waits for is not counted by itself; only an AVR has no modelled wait.
+        let is_modelled = self.board.arm_core().is_some();
         let found = measurement::Found {
             firmware: self.firmware,
             file,
             board: self.board,
             record: self.record.as_ref(),
             rows: &rows,
+            is_modelled,
             watches_heap: self.heap,
             stopped,
         };

@@ -14,7 +14,6 @@ use strobe_sim::observe::Moment;
 use strobe_sim::observe::calls::CallTree;
 use strobe_sim::observe::counts::Counts;
 use strobe_sim::observe::pins::PinLog;
-use strobe_sim::pace::Drift;
 use strobe_sim::signal::SignalId;
 
 use super::Host;
@@ -42,11 +41,10 @@ const MAX_ARRIVALS: usize = 1 << 20;
 /// Cycles for serial devices to send what they hold at the end.
 const SENDING_LIMIT: u64 = 1 << 32;
 
-/// A moment of the run, with how far it is from that of the low and the high model.
+/// A moment of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Mark {
     pub cycle: u64,
-    pub drift: Drift,
     pub instructions: u64,
 }
 
@@ -71,9 +69,7 @@ pub(super) struct Run {
     pub end: Mark,
     pub entries: u64,
     /// Sums over all windows.
-    pub cycles: strobe_model::Bounds,
-    /// The same in the low and the high model: cycles less and more.
-    pub drift: (i64, i64),
+    pub cycles: u64,
     pub instructions: u64,
     pub nanoseconds: u64,
     /// Each window.
@@ -180,16 +176,7 @@ impl Run {
 
     /// Closes what is open at the end of a run; `reason` is why it ended.
     pub(super) fn finish(&mut self, reason: &EndReason, host: &mut dyn Host) {
-        // A limit is one in every model.
-        let limit = matches!(reason, EndReason::Limit | EndReason::DefaultLimit);
-        let drift = match self.end() {
-            Some(Limit::Nanoseconds(_)) => self.machine.bus().drift_of_time(),
-            _ => Drift::default(),
-        };
-        if limit {
-            self.machine.reach(drift);
-        }
-        self.close_window(false, limit.then_some(drift));
+        self.close_window(false);
         self.machine.bus_mut().catch_up_timers();
         if !self.was_cut_short(reason) {
             let limit = self.machine.cycles().saturating_add(SENDING_LIMIT);
@@ -197,7 +184,7 @@ impl Run {
         }
         self.serve(host);
         if let (Some(recording), Some(recorder)) = (&mut self.recording, host.recorder()) {
-            recording.finish(&self.machine, self.end.drift, recorder);
+            recording.finish(&self.machine, recorder);
         }
     }
 
@@ -238,11 +225,11 @@ impl Run {
 
     /// A marked address was reached.
     fn note_arrival(&mut self, at: u32) {
-        let mark = self.mark();
+        let cycle = self.machine.cycles();
         for arrivals in self.arrivals.iter_mut().filter(|a| a.address == at) {
             arrivals.count += 1;
             if arrivals.at.len() < MAX_ARRIVALS {
-                arrivals.at.push((mark.cycle, mark.drift));
+                arrivals.at.push(cycle);
             }
         }
     }
@@ -256,7 +243,7 @@ impl Run {
         // another.
         if is(self.to) {
             self.windows.closed_again += u64::from(self.open.is_none());
-            self.close_window(true, None);
+            self.close_window(true);
         }
         if is(self.from) {
             match self.open {
@@ -269,11 +256,7 @@ impl Run {
     }
 
     pub(super) fn mark(&self) -> Mark {
-        Mark {
-            cycle: self.machine.cycles(),
-            drift: self.machine.drift(),
-            instructions: self.machine.instructions(),
-        }
+        Mark { cycle: self.machine.cycles(), instructions: self.machine.instructions() }
     }
 
     /// A window begins here.
@@ -288,24 +271,20 @@ impl Run {
         self.set_active(true);
     }
 
-    /// A window ends at the place for that (`whole`), or with the run; `drift` is that of the end
-    /// where it is not the code's.
-    fn close_window(&mut self, whole: bool, drift: Option<Drift>) {
+    /// A window ends at the place for that (`whole`), or with the run.
+    fn close_window(&mut self, whole: bool) {
         let Some(open) = self.open.take() else { return };
-        let mark = Mark { drift: drift.unwrap_or(self.machine.drift()), ..self.mark() };
-        let likely = mark.cycle - open.cycle;
+        let mark = self.mark();
+        let cycles = mark.cycle - open.cycle;
         if self.spans.len() < MAX_SPANS {
             self.spans.push((open.cycle, mark.cycle));
         }
-        let bounds = Drift::between(open.drift, mark.drift, likely);
-        self.drift.0 += mark.drift.sooner - open.drift.sooner;
-        self.drift.1 += mark.drift.later - open.drift.later;
-        self.cycles += bounds;
+        self.cycles += cycles;
         if whole {
             let began = super::record::moment(self.machine.bus(), open.cycle);
-            self.windows.add(bounds, began);
+            self.windows.add(cycles, began);
         } else {
-            self.windows.part = Some(likely);
+            self.windows.part = Some(cycles);
         }
         self.instructions += mark.instructions - open.instructions;
         let clocks = &self.machine.bus().clocks;

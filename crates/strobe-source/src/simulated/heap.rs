@@ -28,8 +28,8 @@ pub(super) use self::allocators::{Found, find};
 pub(super) use inspect::Inspection;
 pub(super) use sampling::Sampler;
 
+use super::bounding_runs;
 use super::drive::Run;
-use super::extremes;
 use super::scheduling;
 
 /// Whether a firmware has memory allocators that are known by name, from a table of one's own or
@@ -70,7 +70,7 @@ impl Heaps {
         measurement.balances.clear();
         measurement.sections.clear();
         // These are about cycles.
-        let is_about_time = ["modelled", extremes::CARRIED, "advice"];
+        let is_about_time = ["modelled", bounding_runs::NO_BOUNDS, "advice"];
         measurement.findings.retain(|finding| !is_about_time.contains(&finding.code.as_str()));
         self.add_to(measurement);
     }

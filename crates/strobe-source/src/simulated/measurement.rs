@@ -14,17 +14,17 @@ mod threads;
 mod timeline;
 mod waits;
 
+use super::bounding_runs;
 use crate::simulated::run_record::{EndReason, RunRecord};
 use strobe_analyse::evidence;
 use strobe_isa::Machine;
+use strobe_model::Cause;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     self, Cell, Content, Coverage, Ended, Measurement, Number, Quantity, Section, Subject, Trust,
     Unit, Window,
 };
-use strobe_model::{Bounds, Cause};
 
-pub use calls::UNBOUNDED;
 pub use chip::{core_timing, of_rows, of_run, on_chips};
 pub use rig::{Joined, rig};
 pub(super) use waits::TURNS;
@@ -68,6 +68,9 @@ pub fn measurement(record: &RunRecord) -> Measurement {
 struct Model {
     /// Whether they have a part in any.
     rules: bool,
+    /// Whether modelled waits are in the run: then no sum of cycles is exact, and one run does not
+    /// know their bounds.
+    waits: bool,
     /// Why those figures cannot be exact.
     why: Option<String>,
     /// Whether they decide how often code runs, too: then counts are those of this run, and their
@@ -81,15 +84,22 @@ struct Model {
 impl Model {
     fn of(record: &RunRecord) -> Self {
         if record.modelled.is_empty() {
-            return Model { rules: false, why: None, counts: false, awaited: Vec::new() };
+            return Model {
+                rules: false,
+                waits: false,
+                why: None,
+                counts: false,
+                awaited: Vec::new(),
+            };
         }
         let mut reasons: Vec<&str> =
             record.modelled.iter().map(|modelled| modelled.why.as_str()).collect();
         reasons.sort_unstable();
         reasons.dedup();
+        let waits = bounding_runs::differ(record);
         let counts = waits::decide_counts(record);
         let awaited = if counts { waits::causes(record) } else { Vec::new() };
-        Model { rules: true, why: Some(reasons.join("; ")), counts, awaited }
+        Model { rules: true, waits, why: Some(reasons.join("; ")), counts, awaited }
     }
 
     /// How often something happened.
@@ -130,9 +140,26 @@ impl Model {
         }
     }
 
-    fn bounded(&self, bounds: Bounds, unit: Unit) -> Quantity {
-        Quantity::modelled(bounds, unit, self.why.clone())
+    /// A sum of cycles or of time: exact if no modelled wait is in the run.
+    fn sum(&self, n: u64, unit: Unit) -> Quantity {
+        let value = Number::from(n);
+        let trust = Trust::Modelled { low: value, high: value, why: self.why.clone() };
+        let modelled = || Quantity::new(Some(value), unit.clone(), trust).ok();
+        let modelled = (self.waits && n > 0).then(modelled).flatten();
+        modelled.unwrap_or_else(|| Quantity::exact(value, unit))
     }
+
+    /// Why sums of cycles are not exact, where modelled waits are in the run.
+    fn why_of_waits(&self) -> Option<String> {
+        self.why.clone().filter(|_| self.waits)
+    }
+}
+
+/// The cycles that were measured: exact where the run ended at a cycle that was given.
+fn cycles(record: &RunRecord, model: &Model) -> Quantity {
+    let cycles = record.totals.cycles;
+    let is_given = is_to_a_time(record) && record.subject.clock.len() <= 1;
+    if is_given { Quantity::exact(cycles, Unit::CYCLES) } else { model.sum(cycles, Unit::CYCLES) }
 }
 
 fn section(id: &str, title: impl Into<String>, content: Content) -> Section {
@@ -181,21 +208,17 @@ fn is_to_a_time(record: &RunRecord) -> bool {
 
 fn window(record: &RunRecord, model: &Model) -> Window {
     let window = &record.window;
-    let cycles = record.totals.cycles;
-    let part = |of: u64| {
-        let scaled = u128::from(window.nanoseconds) * u128::from(of);
-        u64::try_from(scaled / u128::from(cycles.likely.max(1))).unwrap_or(u64::MAX)
-    };
-    let bounds =
-        Bounds { low: part(cycles.low), likely: window.nanoseconds, high: part(cycles.high) };
-    let exact = Bounds::exact(window.nanoseconds);
     let windows = has_windows(record);
-    let bounds = if cycles.is_exact() || is_to_a_time(record) { exact } else { bounds };
+    let duration = if is_to_a_time(record) {
+        Quantity::exact(window.nanoseconds, Unit::NANOSECONDS)
+    } else {
+        model.sum(window.nanoseconds, Unit::NANOSECONDS)
+    };
     Window {
         begin: window.begin.into(),
         end: window.end.into(),
         entries: windows.then_some(window.entries),
-        duration: model.bounded(bounds, Unit::NANOSECONDS),
+        duration,
         ended: ended(record),
     }
 }
@@ -236,7 +259,7 @@ fn coverage(record: &RunRecord, model: &Model) -> Coverage {
     let exact = |n: u64| Some(Quantity::exact(n, Unit::CYCLES));
     Coverage {
         whole: Some(model.about(record.run_cycles, Unit::CYCLES)),
-        seen: Some(model.bounded(record.totals.cycles, Unit::CYCLES)),
+        seen: Some(cycles(record, model)),
         // Nothing is lost of a simulation.
         lost: exact(0),
         overhead: exact(0),
@@ -245,8 +268,8 @@ fn coverage(record: &RunRecord, model: &Model) -> Coverage {
 
 fn totals(record: &RunRecord, model: &Model, out: &mut Measurement) {
     let totals = &record.totals;
-    out.push_total(ids::total::CYCLES, "cycles", model.bounded(totals.cycles, Unit::CYCLES));
-    if let Some(chip) = chip::cycles(record) {
+    out.push_total(ids::total::CYCLES, "cycles", cycles(record, model));
+    if let Some(chip) = chip::cycles(record, model) {
         out.push_total(measurement::ON_A_CHIP, "cycles on a chip", chip);
     }
     let instructions = model.count(totals.instructions, Unit::INSTRUCTIONS);
@@ -275,18 +298,8 @@ fn per_instruction(record: &RunRecord, model: &Model) -> Quantity {
     if instructions == 0 {
         return Quantity::unknown(Unit::RATIO, "no instruction ran that was not idle");
     }
-    let of = |cycles: u64| Number::from(cycles as f64 / instructions as f64);
-    let (low, likely, high) = (of(cycles.low), of(cycles.likely), of(cycles.high));
-    if model.counts {
-        // Both depend on how long waits are, and not in the same way.
-        let trust = Trust::Modelled { low: likely, high: likely, why: model.why.clone() };
-        let about = Quantity::new(Some(likely), Unit::RATIO, trust);
-        return about.unwrap_or_else(|_| Quantity::exact(likely, Unit::RATIO));
-    }
-    if cycles.is_exact() {
-        return Quantity::exact(likely, Unit::RATIO);
-    }
-    let trust = Trust::Modelled { low, high, why: model.why.clone() };
-    let bounded = Quantity::new(Some(likely), Unit::RATIO, trust);
-    bounded.unwrap_or_else(|_| Quantity::exact(likely, Unit::RATIO))
+    let value = Number::from(cycles as f64 / instructions as f64);
+    let trust = Trust::Modelled { low: value, high: value, why: model.why.clone() };
+    let modelled = Quantity::new(Some(value), Unit::RATIO, trust).ok().filter(|_| model.waits);
+    modelled.unwrap_or_else(|| Quantity::exact(value, Unit::RATIO))
 }

@@ -22,7 +22,6 @@ use strobe_symbols::Firmware;
 
 pub(super) use self::exceptions::{exception_label, exception_named};
 use super::drive::Run;
-use super::models::Further;
 use super::settings::Settings;
 use super::{Error, scheduling};
 use crate::names::{Names, outermost};
@@ -37,13 +36,11 @@ pub(super) fn make(
     let (end, pc) = (run.now(), run.machine.pc());
     let (watch, clocks) = run.machine.observer_and_clocks();
     watch.1.0.finish(end, pc, clocks);
-    let mut counts = run.machine.observer_mut().0.finish();
-    let further = Further::of(run.cycles.likely, run.drift, &counts);
-    further.apply(&mut counts);
+    let counts = run.machine.observer_mut().0.finish();
     let mut names = Names::new(firmware);
     names.add_samples(&counts);
     let shares = run.machine.observer().0.apart();
-    names.profile.shares = shares.map(|s| share(&counts, s, further)).collect();
+    names.profile.shares = shares.map(|s| share(&counts, s)).collect();
     names.profile.shares.sort_by_key(|share| share.who);
     let mut by_cause = CauseCycles::ZERO;
     counts.iter().for_each(|(_, c)| by_cause += c.cycles);
@@ -66,7 +63,7 @@ pub(super) fn make(
         window: window(&run, end_reason),
         totals: Totals { cycles: run.cycles, instructions: run.instructions, by_cause },
         balance,
-        modelled: trust::of(&run, board, &by_cause, further),
+        modelled: trust::of(&run, board, &by_cause),
         run_cycles: end.cycle,
         exceptions,
         scheduling: Some(scheduling),
@@ -96,7 +93,7 @@ fn balance(run: &Run, by_cause: &CauseCycles, names: &Names) -> Result<Balance, 
         .map(|s| s.cycles.busy())
         .sum();
     let balance = Balance::new(Parts {
-        taken: run.cycles.likely,
+        taken: run.cycles,
         attributed: by_cause.busy() - unnamed,
         unattributed: if unnamed > 0 {
             vec![("no symbol".to_owned(), unnamed)]
@@ -130,25 +127,16 @@ fn window(run: &Run, end_reason: EndReason) -> RunWindow {
 }
 
 /// A thread's or handler's part of all counts, which are in address order.
-fn share(all: &[(u32, AddressCount)], share: counts::Share, further: Further) -> Share {
-    let mut by_cause = CauseCycles::ZERO;
+fn share(all: &[(u32, AddressCount)], share: counts::Share) -> Share {
     let mut addresses = Vec::with_capacity(share.counts.len());
     for (address, part) in share.counts {
-        by_cause += part.cycles;
         if let Ok(sample) = all.binary_search_by_key(&address, |(address, _)| *address) {
             let AddressCount { count, idle, jumped, cycles, .. } = part;
-            let slack = (part.slack_low, part.slack_high);
-            let bounds = further.bounds(cycles.total(), slack);
             let sample = sample as u32;
-            addresses.push(AddressShare { sample, count, idle, jumped, cycles, bounds });
+            addresses.push(AddressShare { sample, count, idle, jumped, cycles });
         }
     }
-    let modelled = |(cause, slack): (Cause, (i64, i64))| {
-        let bounds = further.bounds(by_cause[cause], slack);
-        (!bounds.is_exact()).then_some((cause, bounds))
-    };
-    let modelled = Cause::ALL.into_iter().zip(share.slack).filter_map(modelled).collect();
-    Share { who: scheduling::who(share.who), addresses, modelled }
+    Share { who: scheduling::who(share.who), addresses }
 }
 
 fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {

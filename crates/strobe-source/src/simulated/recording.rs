@@ -6,7 +6,6 @@
 use strobe_devices::board::Board;
 use strobe_devices::machine::Machine;
 use strobe_sim::observe::pins::Seen;
-use strobe_sim::pace::Drift;
 use strobe_sim::signal::SignalId;
 
 use super::drive::Watch;
@@ -16,12 +15,12 @@ pub trait Recorder {
     /// The recording begins.
     fn begin(&mut self, beginning: &Beginning);
     /// A pin, by its index in [`Beginning::pins`], has another level. Returns whether there is room
-    /// for more; if not, the run ends.
-    fn edge(&mut self, pin: usize, level: bool, at: Moment) -> bool;
+    /// for more; if not, the run ends. Times are picoseconds since reset.
+    fn edge(&mut self, pin: usize, level: bool, at_ps: u64) -> bool;
     /// The core slept, or went round an idle loop, from one moment to another.
-    fn slept(&mut self, from: Moment, to: Moment) -> bool;
+    fn slept(&mut self, from_ps: u64, to_ps: u64) -> bool;
     /// The run is over. The core's clock had so many hertz from each of the moments on.
-    fn end(&mut self, at: Moment, clock: &[(u64, u32)]);
+    fn end(&mut self, at_ps: u64, clock: &[(u64, u32)]);
 }
 
 /// How a recording begins.
@@ -35,23 +34,6 @@ pub struct Beginning {
     pub names: Vec<(String, String)>,
 }
 
-/// When something happened.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Moment {
-    /// In picoseconds since reset.
-    pub at_ps: u64,
-    /// How far that is from the low and the high model: picoseconds sooner and later, counted from
-    /// reset, and jitter before and behind that, with its number
-    /// ([`Drift`](strobe_sim::pace::Drift)).
-    pub sooner_ps: i64,
-    /// Later in the high model.
-    pub later_ps: i64,
-    /// Jitter.
-    pub jitter_ps: (u64, u64),
-    /// Its number.
-    pub epoch: u32,
-}
-
 /// A recording under way.
 pub(super) struct Recording {
     names: Vec<(String, String)>,
@@ -60,8 +42,6 @@ pub(super) struct Recording {
     /// Passed to the recorder as soon as there is one.
     beginning: Option<Beginning>,
     since_cycle: u64,
-    /// Of the edge before.
-    drift: Drift,
     full: bool,
 }
 
@@ -74,7 +54,6 @@ impl Recording {
             begun: false,
             beginning: None,
             since_cycle: 0,
-            drift: Drift::default(),
             full: false,
         }
     }
@@ -113,9 +92,7 @@ impl Recording {
                 self.sleep(machine, (from, to), recorder);
             }
             let Ok(pin) = self.pins.binary_search(&edge.pin) else { continue };
-            self.drift = edge.drift;
-            let at = moment(machine, edge.cycle, edge.drift);
-            self.full |= !recorder.edge(pin, edge.level, at);
+            self.full |= !recorder.edge(pin, edge.level, picoseconds(machine, edge.cycle));
             if self.full {
                 return;
             }
@@ -123,25 +100,18 @@ impl Recording {
         slept.for_each(|times| self.sleep(machine, times, recorder));
     }
 
-    /// The drift of the last edge is good enough here: it separates sleep from work, nothing
-    /// more.
     fn sleep(
         &mut self,
         machine: &Machine<Watch>,
         (from, to): (u64, u64),
         recorder: &mut dyn Recorder,
     ) {
-        let [from, to] = [from, to].map(|cycle| moment(machine, cycle, self.drift));
+        let [from, to] = [from, to].map(|cycle| picoseconds(machine, cycle));
         self.full |= !recorder.slept(from, to);
     }
 
     /// Sets when the recording ends.
-    pub(super) fn finish(
-        &mut self,
-        machine: &Machine<Watch>,
-        drift: Drift,
-        recorder: &mut dyn Recorder,
-    ) {
+    pub(super) fn finish(&mut self, machine: &Machine<Watch>, recorder: &mut dyn Recorder) {
         if !self.begun {
             return;
         }
@@ -150,24 +120,7 @@ impl Recording {
         let begun = history.partition_point(|change| change.cycle <= self.since_cycle);
         let spans = &history[begun.saturating_sub(1)..];
         let clock = spans.iter().map(|change| (picoseconds(machine, change.cycle), change.hz));
-        recorder.end(moment(machine, cycle, drift), &clock.collect::<Vec<_>>());
-    }
-}
-
-/// The moment of a cycle with its drift, by the clock of that time.
-fn moment(machine: &Machine<Watch>, cycle: u64, drift: Drift) -> Moment {
-    let hz = i128::from(machine.bus().clocks.hz_at(cycle).max(1));
-    let time = |cycles: i64| {
-        let picoseconds = i128::from(cycles) * 1_000_000_000_000 / hz;
-        i64::try_from(picoseconds).unwrap_or(i64::MAX)
-    };
-    let jitter = |cycles: u32| time(i64::from(cycles)).unsigned_abs();
-    Moment {
-        at_ps: picoseconds(machine, cycle),
-        sooner_ps: time(drift.sooner),
-        later_ps: time(drift.later),
-        jitter_ps: (jitter(drift.jitter.0), jitter(drift.jitter.1)),
-        epoch: drift.epoch,
+        recorder.end(picoseconds(machine, cycle), &clock.collect::<Vec<_>>());
     }
 }
 

@@ -131,10 +131,10 @@ pub enum EndReason {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Totals {
     /// Core clock cycles.
-    pub cycles: Bounds,
+    pub cycles: u64,
     /// Instructions retired.
     pub instructions: u64,
-    /// Cycles by cause, likely figures; their sum is `cycles.likely`.
+    /// Cycles by cause, likely figures; their sum is `cycles`.
     pub by_cause: CauseCycles,
 }
 
@@ -146,8 +146,8 @@ impl RunRecord {
 
     /// What cycles per instruction are worked out from: cycles and instructions, both without the
     /// idle ones.
-    pub fn busy(&self) -> (Bounds, u64) {
-        let cycles = self.totals.cycles.less(self.totals.by_cause[Cause::Asleep]);
+    pub fn busy(&self) -> (u64, u64) {
+        let cycles = self.totals.cycles.saturating_sub(self.totals.by_cause[Cause::Asleep]);
         let idle = self.profile.addresses.iter().map(AddressSample::idle_count);
         let idle = idle.fold(0, u64::saturating_add);
         (cycles, self.totals.instructions.saturating_sub(idle))
@@ -159,7 +159,7 @@ impl RunRecord {
 pub struct ModelledCause {
     /// The cause.
     pub cause: Cause,
-    /// Its cycles.
+    /// Its cycles, with the minimum and with the maximum of each modelled wait among them.
     pub cycles: Bounds,
     /// Why it cannot be exact, in a sentence.
     pub why: String,
@@ -219,8 +219,6 @@ pub struct Series {
     pub unit: String,
     /// The values in the order they came, as far as they are kept.
     pub values: Vec<u64>,
-    /// Bounds for each value, where they differ from it: (low, high), same order.
-    pub bounds: Vec<(u64, u64)>,
     /// How many came in all; more than are kept when there were very many.
     pub count: u64,
     /// Core cycle from which on all values were taken; identifies the clock they belong to.

@@ -59,7 +59,7 @@ pub(super) fn make(
     };
     let threads: Vec<ThreadStatistics> = all.iter().zip(runs).zip(names).map(&mut one).collect();
     let rest = calls.threads.last_is_rest();
-    let balance = Scheduling::balanced(run.cycles.likely, &threads, exceptions, rest)?;
+    let balance = Scheduling::balanced(run.cycles, &threads, exceptions, rest)?;
     let timeline =
         calls.schedule.log.as_ref().map(|log| timeline(firmware, run.machine.bus(), log));
     let handlers = stacks::of_handlers(firmware, run);

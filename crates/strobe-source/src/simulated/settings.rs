@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
-use strobe_sim::pace::Model;
+use strobe_sim::model::Model;
 
 use super::heap::Allocators;
 use super::rtos::Systems;

@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use crate::code_profile::AddressSample;
 use crate::simulated::run_record::{Until, Wait};
-use strobe_model::{Bounds, Cause};
+use strobe_model::Bounds;
 use strobe_sim::bus::Bus;
 use strobe_symbols::Firmware;
 
@@ -98,7 +98,6 @@ pub(super) fn find(
             addresses: start..code.last().map_or(start, |last| last.end),
             waits_for: what(firmware, bus, &sources),
             until,
-            polls: sources.iter().any(is_of_device),
             rounds,
             cycles,
         });
@@ -118,7 +117,6 @@ fn of_named(names: &Names, range: &Range<u32>) -> Wait {
         addresses: range.clone(),
         waits_for: "what --idle names".to_owned(),
         until: Until::Either,
-        polls: false,
         rounds,
         cycles,
     }
@@ -196,13 +194,7 @@ fn within<'a>(samples: &'a [AddressSample], range: &Range<u32>) -> &'a [AddressS
 
 /// Cycles that are not idle already.
 fn busy(sample: &AddressSample) -> Bounds {
-    let asleep = sample.cycles[Cause::Asleep];
-    let Bounds { low, likely, high } = sample.bounds;
-    Bounds {
-        low: low.saturating_sub(asleep),
-        likely: likely.saturating_sub(asleep),
-        high: high.saturating_sub(asleep),
-    }
+    Bounds::exact(sample.cycles.busy())
 }
 
 /// What a loop waits for, as addresses: those that its instructions show, and for others the
@@ -263,11 +255,6 @@ const SYSTICK_COUNTER: u32 = 0xe000_e018;
 /// those of peripherals are (B3.1).
 const ITM_PORTS: Range<u32> = 0xe000_0000..0xe000_0080;
 const PERIPHERALS: Range<u32> = 0x4000_0000..0x6000_0000;
-
-/// Whether a place is a peripheral's.
-fn is_of_device(source: &Option<u32>) -> bool {
-    matches!(source, Some(at) if PERIPHERALS.contains(at))
-}
 
 /// A place's name, and which of several it comes as.
 fn place(firmware: &Firmware, bus: &Bus, at: u32) -> Option<(u8, String)> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use strobe_analyse::attribution::{By, rows};
-use strobe_decode::capture::{Capture, Drift, Recording};
+use strobe_decode::capture::{Capture, Recording};
 use strobe_decode::pins;
 use strobe_decode::pins::report::PinsReport;
 use strobe_devices::board::Board;
@@ -13,7 +13,7 @@ use strobe_model::measurement::{
     Cell, Content, Distribution, Measurement, Number, ON_A_CHIP, Quantity, Spread, Table,
 };
 use strobe_sim::semihost::Console;
-use strobe_source::simulated::{self, Beginning, Host, Moment, Recorder, Settings, extremes};
+use strobe_source::simulated::{self, Beginning, Host, Recorder, Settings, bounding_runs};
 
 use crate::measurement::{firmware, for_ms};
 
@@ -42,8 +42,6 @@ type Figures = BTreeMap<String, Ends>;
 struct Measured {
     bounded: Figures,
     alone: [Figures; 3],
-    /// Pins with the bounds that the likely run carries along.
-    carried: Figures,
 }
 
 fn measured(name: &str, board: &str, ms: u64) -> Option<Measured> {
@@ -56,18 +54,18 @@ fn measured(name: &str, board: &str, ms: u64) -> Option<Measured> {
     let mut own = Pins::default();
     let outcome = simulated::run(&firmware, &board, &settings, &mut own, &never);
     let likely = outcome.expect("it runs").record;
-    if !extremes::differ(&likely) {
+    if !bounding_runs::differ(&likely) {
         return None;
     }
     let mut hosts = [Pins::default(), Pins::default()];
-    let others = extremes::run(&firmware, &board, &settings, &likely, &mut hosts, &never);
+    let others = bounding_runs::run(&firmware, &board, &settings, &likely, &mut hosts, &never);
     let others = others.expect("a run to a time ends so in each model");
     let [low, high] = hosts.map(Pins::measurement);
-    let carried = own.measurement();
-    let mut pins = carried.clone();
-    extremes::enclose(&mut pins, [&low, &high]);
+    let own = own.measurement();
+    let mut pins = own.clone();
+    bounding_runs::enclose(&mut pins, [&low, &high]);
     pins.check().expect("it holds together");
-    let bounded = extremes::measurement(&likely, &others);
+    let bounded = bounding_runs::measurement(&likely, &others);
     bounded.check().expect("it holds together");
     let both = |run: &Measurement, pins: &Measurement| {
         let mut all = figures(run);
@@ -77,8 +75,7 @@ fn measured(name: &str, board: &str, ms: u64) -> Option<Measured> {
     let alone = [&others[0], &likely, &others[1]].map(simulated::measurement);
     Some(Measured {
         bounded: both(&bounded, &pins),
-        alone: [both(&alone[0], &low), both(&alone[1], &carried), both(&alone[2], &high)],
-        carried: figures(&carried),
+        alone: [both(&alone[0], &low), both(&alone[1], &own), both(&alone[2], &high)],
     })
 }
 
@@ -199,22 +196,20 @@ fn what_the_other_models_measure_lies_within_the_bounds() {
 }
 
 /// One bit of a UART, 64 bytes that are sent by polling, a run to a time: what has a time of its
-/// own is as exact as that, in the runs and in what is carried along.
+/// own is as exact as that.
 #[test]
 fn what_a_uart_paces_is_exact() {
-    let Measured { bounded, carried, .. } =
+    let Measured { bounded, .. } =
         measured("hello-uart", "stm32f070cb", 20).expect("it has wait states");
-    for (figures, prefix) in [(&bounded, "pins pins/"), (&carried, "pins/")] {
-        let bits = figures.iter().filter(|(what, _)| {
-            what.starts_with(&format!("{prefix}PA9")) && what.ends_with("/min")
-        });
-        let mut seen = 0;
-        for (what, (low, value, high)) in bits.filter(|(what, _)| !what.contains("duty")) {
-            assert!(low == value && value == high, "{what}: {low} to {high}");
-            seen += 1;
-        }
-        assert!(seen >= 2, "high and low bits");
+    let bits = bounded
+        .iter()
+        .filter(|(what, _)| what.starts_with("pins pins/PA9") && what.ends_with("/min"));
+    let mut seen = 0;
+    for (what, (low, value, high)) in bits.filter(|(what, _)| !what.contains("duty")) {
+        assert!(low == value && value == high, "{what}: {low} to {high}");
+        seen += 1;
     }
+    assert!(seen >= 2, "high and low bits");
     let (low, value, high) = bounded["Function usart1_send"];
     assert!((high - low) * 200.0 < value, "{low} to {high}");
     let (low, value, high) = bounded["duration"];
@@ -246,25 +241,17 @@ impl Recorder for Pins {
         self.recording = Some(Recording::new("board", beginning.at_ps, &beginning.pins, 1 << 24));
     }
 
-    fn edge(&mut self, pin: usize, level: bool, at: Moment) -> bool {
-        self.recording.as_mut().is_some_and(|r| r.edge(pin, level, at.at_ps, drift(at)))
+    fn edge(&mut self, pin: usize, level: bool, at_ps: u64) -> bool {
+        self.recording.as_mut().is_some_and(|r| r.edge(pin, level, at_ps))
     }
 
-    fn slept(&mut self, _: Moment, _: Moment) -> bool {
+    fn slept(&mut self, _: u64, _: u64) -> bool {
         true
     }
 
-    fn end(&mut self, at: Moment, clock: &[(u64, u32)]) {
-        self.capture = self.recording.take().map(|mut recording| {
-            recording.ends(at.at_ps, drift(at));
-            recording.finish(at.at_ps, clock)
-        });
+    fn end(&mut self, at_ps: u64, clock: &[(u64, u32)]) {
+        self.capture = self.recording.take().map(|recording| recording.finish(at_ps, clock));
     }
-}
-
-fn drift(at: Moment) -> Drift {
-    let Moment { sooner_ps: sooner, later_ps: later, jitter_ps: jitter, epoch, .. } = at;
-    Drift { sooner, later, jitter, epoch }
 }
 
 impl Host for Pins {

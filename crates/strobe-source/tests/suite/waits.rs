@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use strobe_devices::board::Board;
-use strobe_sim::pace::Model;
+use strobe_sim::model::Model;
 use strobe_sim::semihost::Console;
 use strobe_source::simulated::trace::Pin;
 use strobe_source::simulated::{self, HeapSettings, Host, Settings, TimelineSettings};

@@ -5,8 +5,10 @@ use std::path::Path;
 use strobe_decode::capture::{AWAKE, Capture};
 use strobe_decode::pairing::report::{Against, Pair};
 use strobe_decode::pins::report::{CaptureSummary, PinsReport};
+use strobe_decode::pins::report::{PinInterval, PinStatistics};
 use strobe_decode::{pairing, pins};
 use strobe_model::measurement::Measurement;
+use strobe_source::simulated::bounding_runs;
 
 use super::{Args, trigger};
 use crate::recording::Opened;
@@ -23,15 +25,14 @@ pub fn run(args: &Args, path: &Path, a: &Opened) -> anyhow::Result<()> {
     let (format, other) = capture::open(path, args.source.samplerate, args.source.max_edges)?;
     let file = input::file_name(path);
     let format = format.name().to_owned();
-    let b = Opened { file, format, capture: other, others: None, run: None, code: a.code };
+    let b = Opened { file, format, capture: other, bounding_runs: None, run: None, code: a.code };
     let sides = [a, &b];
     let summaries = sides.map(|s| pins::summary(&s.capture, s.file.clone(), &s.format));
     let pairs = pairs(args, &a.capture, &b.capture)?;
     let mut compared = Vec::new();
     if args.from.is_none() || !args.pins.is_empty() {
         compared.extend(pairs.iter().map(|(x, y)| {
-            let [x, y] = [(&a.capture, *x), (&b.capture, *y)]
-                .map(|(capture, at)| pins::statistics(capture, at, None));
+            let [x, y] = [(a, *x), (&b, *y)].map(|(side, at)| statistics(side, at));
             pairing::pins((&summaries[0], &x), (&summaries[1], &y), args.clock_tolerance)
         }));
     }
@@ -50,23 +51,57 @@ pub fn run(args: &Args, path: &Path, a: &Opened) -> anyhow::Result<()> {
     args.result.measurement(&compared, &args.result.selection())
 }
 
+/// What a pin did on one side, with the bounds of further runs.
+fn statistics(side: &Opened, channel: usize) -> PinStatistics {
+    let mut own = pins::statistics(&side.capture, channel, None);
+    if let Some(runs) = &side.bounding_runs {
+        let [low, high] = runs.each_ref().map(|run| pins::statistics(run, channel, None));
+        pins::enclose(&mut own, &low, &high);
+    }
+    own
+}
+
+/// The times between two edges on one side, likewise.
+fn interval(side: &Opened, from: &str, to: &str) -> anyhow::Result<PinInterval> {
+    let mut own = interval_in(&side.capture, from, to)?;
+    if let Some([low, high]) = &side.bounding_runs {
+        let (low, high) = (interval_in(low, from, to)?, interval_in(high, from, to)?);
+        pins::enclose_interval(&mut own, &low, &high);
+    }
+    Ok(own)
+}
+
+fn interval_in(capture: &Capture, from: &str, to: &str) -> anyhow::Result<PinInterval> {
+    Ok(pins::interval(capture, trigger(capture, from)?, trigger(capture, to)?, None))
+}
+
 /// One side as a measurement of its own.
 fn alone(args: &Args, side: &Opened) -> Measurement {
-    let Opened { file, format, capture, .. } = side;
+    let mut measurement = measured(args, side, &side.capture);
+    if let Some(runs) = &side.bounding_runs {
+        let [low, high] = runs.each_ref().map(|capture| measured(args, side, capture));
+        bounding_runs::enclose(&mut measurement, [&low, &high]);
+    }
+    let is_enclosed = side.bounding_runs.is_some();
+    side.run.iter().for_each(|run| run.add_to(&mut measurement, is_enclosed));
+    measurement
+}
+
+/// A recording of one side as a measurement.
+fn measured(args: &Args, side: &Opened, capture: &Capture) -> Measurement {
+    let Opened { file, format, .. } = side;
     let summary = pins::summary(capture, file.clone(), format);
     let moving = (0..).zip(&capture.channels).filter(|(_, channel)| !channel.edges.is_empty());
     let wanted = |(at, _): &(usize, &_)| {
         args.pins.is_empty() || args.pins.iter().any(|p| capture.channel(p).is_ok_and(|c| c == *at))
     };
     let each = moving.filter(wanted).map(|(at, _)| pins::statistics(capture, at, None));
-    let mut measurement = pins::measurement(&PinsReport {
+    pins::measurement(&PinsReport {
         capture: summary,
         pins: each.collect(),
         intervals: Vec::new(),
         notes: capture.notes.clone(),
-    });
-    side.run.iter().for_each(|run| run.add_to(&mut measurement));
-    measurement
+    })
 }
 
 /// `--pair` as two names.
@@ -114,8 +149,7 @@ fn intervals(
     let Some(from) = &args.from else { return Ok(Vec::new()) };
     let mut all = Vec::new();
     for to in &args.to {
-        let a = &sides[0].capture;
-        let a = pins::interval(a, trigger(a, from)?, trigger(a, to)?, None);
+        let a = interval(sides[0], from, to)?;
         let capture = &sides[1].capture;
         let there = |text: &str| trigger(capture, &counterpart(args, text)?);
         let b = pins::interval(capture, there(from)?, there(to)?, None);

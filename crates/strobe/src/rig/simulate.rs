@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use strobe_model::measurement::{Finding, Measurement};
-use strobe_source::simulated::extremes::{Alone, OTHER_END};
+
+use strobe_source::simulated::bounding_runs::{self, NoBounds, OTHER_END};
 use strobe_source::simulated::rig::{self as simulated, Chip, Layout};
 use strobe_source::simulated::run_record::{EndReason, RunRecord};
 use strobe_source::simulated::{
-    self as source, HeapSettings, Heaps, Host, Outcome, Recorder, Settings, extremes,
+    self as source, HeapSettings, Heaps, Host, Outcome, Recorder, Settings,
 };
 
 use super::{Member, Rig};
@@ -16,19 +17,19 @@ use crate::simulate::{self, Setup};
 use crate::{ending, exit, host, input, interrupt};
 
 /// A chip's run.
-pub struct Ran {
+pub struct ChipRun {
     /// What was measured.
     pub record: RunRecord,
     /// The same in the low and the high model, where these were run.
-    pub others: Option<[RunRecord; 2]>,
+    pub bounding_runs: Option<[RunRecord; 2]>,
     /// What became of its heaps, if that was asked for.
     pub heaps: Option<Heaps>,
 }
 
-impl Ran {
+impl ChipRun {
     fn measurement(&self) -> Measurement {
-        match &self.others {
-            Some(others) => extremes::measurement(&self.record, others),
+        match &self.bounding_runs {
+            Some(runs) => bounding_runs::measurement(&self.record, runs),
             None => source::measurement(&self.record),
         }
     }
@@ -36,7 +37,7 @@ impl Ran {
 
 impl Rig {
     /// What was measured of the chips that are reported, each a part.
-    pub fn measurement(&self, ran: &[Ran]) -> Measurement {
+    pub fn measurement(&self, ran: &[ChipRun]) -> Measurement {
         let chip = |i: usize| (self.members[i].name.clone(), ran[i].measurement());
         source::rig_measurement(&self.name, self.reported().map(chip).collect(), &self.joined())
     }
@@ -51,7 +52,7 @@ impl Rig {
         asked: &Settings,
         recorder: Option<&mut dyn Recorder>,
         others: Option<&mut [H; 2]>,
-    ) -> anyhow::Result<Vec<Ran>> {
+    ) -> anyhow::Result<Vec<ChipRun>> {
         let without_heaps = self.without_heaps(asked.heap.as_ref())?;
         let asked = &ending::patient(asked, self.members.iter().map(|member| &member.firmware));
         let chips = self.chips(asked, &without_heaps);
@@ -63,13 +64,13 @@ impl Rig {
         let galleries = hosts.iter_mut().filter_map(host::Terminal::finish).collect();
         let outcomes = outcomes.map_err(|e| self.explain(e))?;
         let pictures = Gallery::finish(galleries)?;
-        let wanted = simulate::wants_others(setup, asked, &hosts[self.chosen], &outcomes);
+        let wanted = simulate::needs_bounding_runs(setup, asked, &hosts[self.chosen], &outcomes);
         let others = others.filter(|_| wanted).map(|hosts| {
             let likely: Vec<&RunRecord> = outcomes.iter().map(|outcome| &outcome.record).collect();
-            extremes::run_rig(layout, &likely, (self.chosen, hosts), &interrupted)
+            bounding_runs::run_rig(layout, &likely, (self.chosen, hosts), &interrupted)
         });
         let (others, mut alone) = match others {
-            Some(Err(Alone::OtherEnd(text))) => (None, Some(Finding::warning(OTHER_END, text))),
+            Some(Err(NoBounds::OtherEnd(text))) => (None, Some(Finding::warning(OTHER_END, text))),
             others => (others.and_then(Result::ok), None),
         };
         let others: Vec<Option<[RunRecord; 2]>> = match others {
@@ -86,8 +87,8 @@ impl Rig {
                 record.warnings.extend(alone.take());
             }
             let unwatched = without_heaps[i].as_ref();
-            record.warnings.extend(unwatched.map(|why| Finding::note("no-allocator", why)));
-            ran.push(Ran { record, others, heaps });
+            record.warnings.extend(unwatched.map(|why| Finding::warning("no-allocator", why)));
+            ran.push(ChipRun { record, bounding_runs: others, heaps });
         }
         Ok(ran)
     }
@@ -156,7 +157,7 @@ impl Rig {
 
 /// The exit code for how a rig ended: that of the chip that ended first, or that of what was asked
 /// for and never reached.
-pub fn code_for(ran: &[Ran]) -> ExitCode {
+pub fn code_for(ran: &[ChipRun]) -> ExitCode {
     let mut ended = ran.iter().map(|ran| &ran.record);
     let first = ended.find(|r| !matches!(r.window.end_reason, EndReason::OtherChip { .. }));
     let code = first.map_or(ExitCode::SUCCESS, exit::code_for);

@@ -15,7 +15,7 @@ pub struct Finished {
     /// What was measured.
     pub record: RunRecord,
     /// The same in the low and the high model, where these were run.
-    pub others: Option<[RunRecord; 2]>,
+    pub bounding_runs: Option<[RunRecord; 2]>,
     /// How the firmware had set the flash at the end.
     pub flash: FlashState,
     /// How deep each stack got, if that was asked for.
@@ -27,8 +27,8 @@ pub struct Finished {
 impl Finished {
     /// What was measured, with the bounds that the runs of the other models give.
     pub fn measurement(&self) -> Measurement {
-        match &self.others {
-            Some(others) => simulated::extremes::measurement(&self.record, others),
+        match &self.bounding_runs {
+            Some(runs) => simulated::bounding_runs::measurement(&self.record, runs),
             None => self.record.measurement(),
         }
     }

@@ -74,11 +74,10 @@ pub struct World {
     /// given several times; the order counts.
     #[arg(long, value_name = "ADDRESS=VALUE")]
     pub(super) trace_write: Vec<RegisterWrite>,
-    /// Where the bounds of modelled figures are from: `runs`, two further runs with the least and
-    /// the most of each wait, side by side behind the first; or `carried`, worked out beside the
-    /// one run, which takes no time but is not sure where code waits for something. By default
-    /// runs; carried where somebody types, and beyond 400 million instructions of a firmware that
-    /// was given no end and of recorded pins.
+    /// Bounds of modelled figures: `runs` makes two further runs, with the minimum and with the
+    /// maximum of each modelled wait, side by side after the first; `none` makes no further run.
+    /// Default: `runs`, but `none` with interactive input, and above 400 million instructions
+    /// where the run has no given end or pins are recorded.
     #[arg(long, value_name = "FROM", value_enum)]
     pub(super) bounds: Option<BoundsFrom>,
     /// Do not show what the firmware prints.
@@ -134,8 +133,8 @@ impl World {
 pub enum BoundsFrom {
     /// Runs of the low and the high model.
     Runs,
-    /// What one run carries along.
-    Carried,
+    /// No further runs, and no bounds.
+    None,
 }
 
 /// A byte in any base: `0xde`, `222`, `0b11011110`.

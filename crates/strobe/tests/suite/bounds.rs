@@ -136,9 +136,9 @@ fn a_model_that_ends_otherwise_is_named() {
     let ran = read(&ran);
     let all: Vec<_> = ran.findings.iter().map(|f| (f.code.as_str(), f.text.as_str())).collect();
     let text = all.iter().find(|(code, _)| *code == "other-end-of-model").map(|(_, text)| *text);
-    let words = "with the most of each wait the run ends otherwise: a fault";
+    let words = "with the maximum of each wait the run ends otherwise: a fault";
     assert!(text.is_some_and(|text| text.starts_with(words)), "{all:?}");
-    assert!(all.iter().any(|(code, _)| *code == "carried-bounds"), "{all:?}");
+    assert!(all.iter().any(|(code, _)| *code == "no-bounds"), "{all:?}");
 }
 
 /// What the reads before the wait take is in no figure of the call: the tick takes it up.
@@ -155,9 +155,9 @@ fn a_benchmark_that_waits_for_a_tick_takes_as_long_in_each_model() {
     assert!(width(&trust) < 100, "{trust:?}");
 }
 
-/// Carried along, the wait would have bounds that leave out what it takes up.
+/// The wait takes up what the reads before it leave open, which no single run shows.
 #[test]
-fn a_wait_for_a_variable_has_no_carried_bounds() {
+fn bounding_runs_bound_a_wait_for_a_variable() {
     let waiting = |bounds: &str| {
         let run = on_board(&["run"], &["--until", "finish", "--bounds", bounds]);
         let total = run.total("waiting").expect("it waits").clone();
@@ -165,8 +165,8 @@ fn a_wait_for_a_variable_has_no_carried_bounds() {
         assert!((13_500..14_500).contains(&total.value().unwrap().as_u64()), "{total:?}");
         total
     };
-    let carried = waiting("carried");
-    assert!(matches!(carried.trust(), Trust::Modelled { .. }), "{carried:?}");
-    assert_eq!(width(carried.trust()), 0, "their width is not known: {carried:?}");
+    let unbounded = waiting("none");
+    assert!(matches!(unbounded.trust(), Trust::Modelled { .. }), "{unbounded:?}");
+    assert_eq!(width(unbounded.trust()), 0, "its bounds are not known: {unbounded:?}");
     assert!(width(waiting("runs").trust()) > 100, "it takes up what the reads leave open");
 }

@@ -358,9 +358,9 @@ fn a_first_file_holds_and_is_not_overwritten() {
     assert_eq!(again.code, 64);
     assert!(again.stderr.contains("--force"), "{}", again.stderr);
     // Further options of the run are kept for later ones.
-    assert_eq!(init(&["--force", "--", "--bounds", "carried"]).code, 0);
+    assert_eq!(init(&["--force", "--", "--bounds", "none"]).code, 0);
     let text = fs::read_to_string(folder.path().join("strobe.toml")).unwrap();
-    assert!(text.contains("run = [\"--bounds\", \"carried\"]"), "{text}");
+    assert!(text.contains("run = [\"--bounds\", \"none\"]"), "{text}");
     let ran = check(&folder, &[]);
     assert_eq!(ran.code, 0, "{text}\n{}{}", ran.stdout, ran.stderr);
 }

@@ -279,17 +279,9 @@ impl Device for Timer {
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {
         self.catch_up(cx.now());
         let old = self.write_base(offset & !3)?;
-        let was_running = self.running;
         self.write_register(offset & !3, register::merge(old, offset, size, value), cx);
-        if self.running && !was_running || registers::restarts(offset & !3, value) {
-            cx.restart();
-        }
         self.publish(cx);
         Some(())
-    }
-
-    fn counts(&self) -> bool {
-        true
     }
 
     fn shifted_timer(&mut self) -> Option<&mut dyn ShiftedTimer> {

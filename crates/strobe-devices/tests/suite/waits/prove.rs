@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use strobe_devices::board::Board;
-use strobe_model::{Bounds, Cause};
+use strobe_model::Cause;
 use strobe_sim::cortexm::{Machine, Stop};
 use strobe_sim::kernel::core::Core as _;
 use strobe_sim::observe::Moment;
@@ -32,7 +32,7 @@ struct State {
     registers: [u32; 16],
     xpsr: u32,
     fp: ([u32; 32], u32),
-    bounds: Bounds,
+    cycles: u64,
     instructions: u64,
     asleep: u64,
 }
@@ -61,7 +61,7 @@ fn state(machine: &Machine<Watch>) -> State {
         registers: machine.cpu.registers(),
         xpsr: machine.cpu.xpsr(),
         fp: (machine.cpu.fp.s, machine.cpu.fp.fpscr()),
-        bounds: machine.cycle_bounds(),
+        cycles: machine.cycles(),
         instructions: machine.instructions(),
         asleep: machine.asleep(),
     }
@@ -69,7 +69,7 @@ fn state(machine: &Machine<Watch>) -> State {
 
 /// What shows at the end of a run, by name.
 fn end(machine: &mut Machine<Watch>) -> Vec<(&'static str, String)> {
-    let (bounds, instructions) = (machine.cycle_bounds(), machine.instructions());
+    let instructions = machine.instructions();
     let (asleep, pc, cycles) = (machine.asleep(), machine.cpu.pc, machine.cycles());
     let bus = &machine.bus;
     let given_up: Vec<_> = bus.given_up(cycles).collect();
@@ -81,12 +81,12 @@ fn end(machine: &mut Machine<Watch>) -> Vec<(&'static str, String)> {
         ("polled", format!("{:?}", bus.unmodelled.polled(cycles).collect::<Vec<_>>())),
     ];
     let (counts, (tree, log)) = &mut machine.observer;
-    tree.finish(Moment { cycle: bounds.likely, asleep, instructions }, pc, &machine.bus.clocks);
+    tree.finish(Moment { cycle: cycles, asleep, instructions }, pc, &machine.bus.clocks);
     let total: Vec<_> = counts.finish();
-    let slack: Vec<_> = Cause::ALL.iter().map(|&cause| counts.slack(cause)).collect();
+    let leeway: Vec<_> = Cause::ALL.iter().map(|&cause| counts.leeway(cause)).collect();
     shown.extend([
         ("counts", total.iter().map(|count| format!("{count:x?}\n")).collect()),
-        ("slack", format!("{slack:?}")),
+        ("leeway", format!("{leeway:?}")),
         ("tree", tree.nodes().iter().map(|node| format!("{node:?}\n")).collect()),
         ("pins", format!("{log:?}")),
     ]);

@@ -1,12 +1,12 @@
 //! The rows of sums in a flat profile, and what is below them: what is idle, lost or in no sample.
 
-use strobe_analyse::attribution::{Amount, Sums};
+use strobe_analyse::attribution::{Amount, Sums, is_unbounded};
 use strobe_model::measurement::ids;
 
 use super::Shape;
 use crate::paint::Paint;
 use crate::table::{Cell, Table};
-use crate::view::causes::{figure, figure_of, whole_of};
+use crate::view::causes::{figure_of, whole_figure, whole_of};
 use crate::view::figure::{amount_spread, share};
 
 impl Shape<'_> {
@@ -64,11 +64,13 @@ impl Shape<'_> {
         ];
         for (part, what, paint, sums) in parts.into_iter().filter(|(part, ..)| part.value > 0) {
             let name = format!("{what}, {} of all", share(part.value, taken.value));
-            let is_inexact = !part.is_exact() || !taken.is_exact();
+            let is_open = is_unbounded(self.profile, self.measure);
+            let is_inexact = !part.is_exact() || !taken.is_exact() || is_open;
             let figure = figure_of(self.measure, part.value, is_inexact);
             table.painted(self.plain([figure, amount_spread(part)], sums, &name), paint);
         }
-        let figures = [figure(self.measure, taken), amount_spread(taken)];
+        let whole = whole_figure(self.page, self.profile, self.measure, taken);
+        let figures = [whole, amount_spread(taken)];
         table.painted(self.plain(figures, Some(all), &self.all()), Paint::Strong);
     }
 

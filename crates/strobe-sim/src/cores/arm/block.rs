@@ -72,8 +72,6 @@ pub struct Block {
     pub(crate) refill: u32,
     /// Cost of the jump's target in flash, when the target is known.
     pub(crate) target_wait: HalfCycles,
-    /// How much lower and higher the block's literal waits could be.
-    pub(crate) slack: (u32, u32),
     /// Address of the last instruction.
     pub(crate) last_at: u32,
     /// Where the direct jump goes; `end` if there is none.
@@ -146,14 +144,6 @@ impl Block {
         };
         let instructions = self.meta.iter().map(instruction).collect();
         Code { start: self.start, instructions, idle: self.is_idle_loop() }
-    }
-
-    /// How much lower and higher the literals of some instructions could be.
-    pub(crate) fn literal_slack(&self, run: Range<usize>) -> (u64, u64) {
-        self.meta[run]
-            .iter()
-            .map(Meta::literal_bounds)
-            .fold((0, 0), |(low, high), b| (low + b.likely - b.low, high + b.high - b.likely))
     }
 
     /// Whether the block does nothing but jump to itself: only an interrupt leads out of it.

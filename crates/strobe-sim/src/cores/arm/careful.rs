@@ -91,16 +91,12 @@ impl<O: Observer> Machine<O> {
         let (rights, checks) = self.access_rights(pc);
         let several = self.several(insn, it);
         let mut log: Vec<Access> = Vec::new();
-        let drift = self.drift();
-        self.system.nvic.drift = drift;
         let mut port = CarefulPort {
             bus: &mut self.bus,
             system: &mut self.system,
             timing: &self.timing,
             carry: &mut self.carry,
             start,
-            drift,
-            polled: None,
             model: self.model,
             pc,
             caller: Caller { ipsr: self.cpu.ipsr, masked },
@@ -134,7 +130,7 @@ impl<O: Observer> Machine<O> {
         let (data_wait, contention, saved) = (port.data_wait, port.contention, port.saved);
         let (spent, split, last) = (port.spent, port.split, port.last);
         let several = port.several;
-        let (polled, read_register) = (port.polled, port.read_register);
+        let read_register = port.read_register;
         for access in &log {
             self.observer.access(access, &mut self.bus);
         }
@@ -165,9 +161,6 @@ impl<O: Observer> Machine<O> {
         if O::COUNTS {
             self.observer.retired(id, at, jumped);
         }
-        let literal = meta.literal_bounds();
-        self.slack.0 += (literal.likely - literal.low) as i64;
-        self.slack.1 += (literal.high - literal.likely) as i64;
         self.pay(pc, data_wait, contention, saved + several.skip);
         if spent.high > 0 {
             self.add_wait(pc, Wait::of(Cause::Execute, spent));
@@ -177,9 +170,6 @@ impl<O: Observer> Machine<O> {
         }
         if !self.bus.outputs.edges.is_empty() {
             self.drain();
-        }
-        if let Some(polled) = polled {
-            self.note_poll(pc, polled);
         }
         if read_register {
             self.turns.trigger.note_reader(pc);
@@ -337,7 +327,6 @@ impl<O: Observer> Machine<O> {
                     return self.fault(Fault::SvcMasked, pc).map(|()| true);
                 }
                 self.cpu.pc = next;
-                self.system.nvic.drift = self.drift();
                 self.system.nvic.note_pended(number::SVCALL, self.now);
                 self.enter(number::SVCALL, next)?;
             }

@@ -10,13 +10,12 @@ use super::system::System;
 use super::timing::Timing;
 use super::trace::Waveform;
 use super::turns::Turns;
-use super::waiting::Waiting;
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycleCarry;
 use crate::kernel::masked::{Disabled, Masked};
+use crate::kernel::model::Model;
 use crate::kernel::observe::schedule::Who;
 use crate::kernel::observe::{Observer, Wait};
-use crate::kernel::pace::Model;
 use crate::kernel::semihost::Semihost;
 
 /// What a chip's maker chose when building the core in.
@@ -87,12 +86,8 @@ pub struct Machine<O: Observer> {
     pub(crate) asleep: u64,
     /// Instructions retired since reset.
     pub(crate) instructions: u64,
-    /// How much sooner and later `now` would be in the low and the high model.
-    pub(crate) slack: (i64, i64),
     /// Which of the three the time line is.
     pub(crate) model: Model,
-    /// Where code waits for what has a time of its own.
-    pub(crate) waiting: Waiting,
     /// Turns of loops that wait.
     pub(crate) turns: Turns,
     pub(crate) carry: HalfCycleCarry,
@@ -158,9 +153,7 @@ impl<O: Observer> Machine<O> {
             now: 0,
             asleep: 0,
             instructions: 0,
-            slack: (0, 0),
             model: Model::Likely,
-            waiting: Waiting::default(),
             turns: Turns::default(),
             carry: HalfCycleCarry::default(),
             masked: Masked::default(),
@@ -238,12 +231,17 @@ impl<O: Observer> Machine<O> {
         self.blocks.set_stops(stops);
     }
 
+    /// The core goes to sleep.
+    pub(super) fn fall_asleep(&mut self, sleep: Sleep) {
+        self.sleep = sleep;
+        self.check = true;
+        self.turns.abandon();
+    }
+
     /// Adds cycles beyond the instruction table, with their bounds and cause.
     pub(crate) fn add_wait(&mut self, pc: u32, wait: Wait) {
         let wait = wait.in_model(self.model);
         self.now = self.now.wrapping_add_signed(wait.likely);
-        self.slack.0 += wait.likely - wait.low;
-        self.slack.1 += wait.high - wait.likely;
         self.turns.note_wait(pc, wait);
         if O::COUNTS {
             self.observer.wait(pc, wait);

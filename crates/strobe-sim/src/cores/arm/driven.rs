@@ -9,8 +9,8 @@ use super::run::Stop;
 use crate::kernel::bus::Bus;
 use crate::kernel::core::Core;
 use crate::kernel::memory::BusFault;
+use crate::kernel::model::Model;
 use crate::kernel::observe::{Observer, TransferKind};
-use crate::kernel::pace::{Drift, Model};
 use crate::kernel::semihost::Console;
 
 impl<O: Observer> Core<O> for Machine<O> {
@@ -62,22 +62,6 @@ impl<O: Observer> Core<O> for Machine<O> {
 
     fn instructions(&self) -> u64 {
         self.instructions
-    }
-
-    fn cycle_bounds(&self) -> strobe_model::Bounds {
-        strobe_model::Bounds {
-            low: self.now.saturating_add_signed(-self.slack.0).min(self.now),
-            likely: self.now,
-            high: self.now.saturating_add_signed(self.slack.1).max(self.now),
-        }
-    }
-
-    fn drift(&self) -> Drift {
-        Machine::drift(self)
-    }
-
-    fn reach(&mut self, drift: Drift) {
-        Machine::reach(self, drift);
     }
 
     fn set_model(&mut self, model: Model) {

@@ -86,7 +86,6 @@ impl<O: Observer> Machine<O> {
     /// ARMv7-M: the same, and of what is pending by the end of it the best goes first. What goes
     /// wrong on the way is one more exception that is pending (DDI 0403, B1.5.11).
     fn enter_v7m(&mut self, exception: u16, return_address: u32) -> Result<(), Stop> {
-        self.system.nvic.drift = self.drift();
         let interrupted = (self.cpu.pc, self.cpu.r[13]);
         self.system.nvic.pend(exception, self.now);
         let stacked = self.stack(return_address);
@@ -157,7 +156,6 @@ impl<O: Observer> Machine<O> {
     ) -> Result<(), Stop> {
         self.spend(from);
         let (exception, entry, vector) = self.vector(exception, from)?;
-        self.take_over(exception, after.is_none());
         // A late arrival on ARMv7-M came up on the way in.
         let until = if self.system.arch().v7m { self.now + wait.likely as u64 } else { self.now };
         let pended_at = self.system.nvic.pended_at(exception).min(until);
@@ -287,9 +285,8 @@ impl<O: Observer> Machine<O> {
             let interrupted = (from, self.cpu.r[13]);
             return self.start_handler(next, value, interrupted, wait, Some(ended));
         }
-        let frame = if process { self.cpu.psp() } else { self.cpu.msp() };
         self.pop_frame(to_handler, process, from)?;
-        self.leave(ended, from, self.timing.exception_exit(), frame);
+        self.leave(ended, from, self.timing.exception_exit());
         Ok(())
     }
 
@@ -320,7 +317,6 @@ impl<O: Observer> Machine<O> {
             return chained;
         }
         let with_fp = self.unstacks_fp(value);
-        let frame = if value & 4 != 0 { self.cpu.psp() } else { self.cpu.msp() };
         if let Err(fault) = self.unstack(value) {
             self.pend_fault(fault, from, None)?;
             return self.chain(value, from, ended, refill).unwrap_or(Ok(()));
@@ -332,7 +328,7 @@ impl<O: Observer> Machine<O> {
         }
         let cost = less(self.timing.exit(with_fp), refill);
         self.count_overhead(cost.likely);
-        self.leave(ended, from, cost, frame);
+        self.leave(ended, from, cost);
         Ok(())
     }
 
@@ -366,12 +362,11 @@ impl<O: Observer> Machine<O> {
     }
 
     /// The frame is back: what that cost, and whether the core goes on sleeping.
-    fn leave(&mut self, ended: u16, from: u32, cost: Bounds, frame: u32) {
+    fn leave(&mut self, ended: u16, from: u32, cost: Bounds) {
         self.add_wait(from, Wait::of(Cause::ExceptionExit, cost));
         if let Some(wait) = self.flash_wait(Cause::FetchWait, jump_wait(self.cpu.pc, &self.bus)) {
             self.add_wait(from, wait);
         }
-        self.hand_back(frame);
         self.spend(from);
         self.trace_exception(self.cpu.ipsr, Action::Return, self.now);
         self.system.event = true;

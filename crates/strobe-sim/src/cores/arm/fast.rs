@@ -95,8 +95,6 @@ impl<O: Observer> Machine<O> {
     pub(super) fn fetch(&mut self, id: BlockId) {
         let wait = self.bus.flash_interface.accelerator.fetch(id);
         self.now += wait.likely;
-        self.slack.0 += (wait.likely - wait.low) as i64;
-        self.slack.1 += (wait.high - wait.likely) as i64;
     }
 
     /// Runs one block that fits before the horizon, instruction by instruction.
@@ -113,8 +111,6 @@ impl<O: Observer> Machine<O> {
         let block = &self.blocks.all[id as usize];
         self.now += u64::from(block.cycles);
         self.instructions += block.insns.len() as u64;
-        self.slack.0 += i64::from(block.slack.0);
-        self.slack.1 += i64::from(block.slack.1);
         let jumped = !matches!(end, End::Next);
         if jumped {
             self.now += u64::from(block.refill);
@@ -197,11 +193,6 @@ impl<O: Observer> Machine<O> {
         let plain = block.plain;
         self.now += u64::from(block.cycles_of(run.clone()));
         self.instructions += run.len() as u64;
-        if block.slack != (0, 0) {
-            let slack = block.literal_slack(run.clone());
-            self.slack.0 += slack.0 as i64;
-            self.slack.1 += slack.1 as i64;
-        }
         if O::COUNTS {
             match run.start {
                 0 => self.observer.retired_before(id, run.end),
@@ -225,9 +216,6 @@ impl<O: Observer> Machine<O> {
         let block = &self.blocks.all[id as usize];
         self.now += u64::from(block.cycles_of(last..last + 1)) + u64::from(refill);
         self.instructions += 1;
-        let slack = block.literal_slack(last..last + 1);
-        self.slack.0 += slack.0 as i64;
-        self.slack.1 += slack.1 as i64;
         if O::COUNTS {
             self.observer.retired(id, last, true);
         }

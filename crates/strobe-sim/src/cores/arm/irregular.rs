@@ -90,9 +90,6 @@ impl<O: Observer> Machine<O> {
         for &at in &self.deviations.skipped {
             let meta = &block.meta[at];
             self.now -= u64::from(meta.straight() - SKIPPED);
-            let literal = meta.literal_bounds();
-            self.slack.0 -= (literal.likely - literal.low) as i64;
-            self.slack.1 -= (literal.high - literal.likely) as i64;
             if O::COUNTS {
                 self.observer.skipped(id, at, 1);
             }

@@ -34,8 +34,8 @@ use super::fast::{Left, late};
 use super::run::End;
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycles;
+use crate::kernel::model::Model;
 use crate::kernel::observe::{Observer, StackWindow, TransferKind, Wait};
-use crate::kernel::pace::Model;
 use strobe_model::Cause;
 
 /// Runs of a block before it is compiled.

@@ -6,7 +6,6 @@
 
 use super::system::number;
 use crate::kernel::bus::{IRQ_WORDS, IRQS};
-use crate::kernel::pace::Drift;
 
 /// Exception numbers: the system's sixteen and 240 interrupts.
 const NUMBERS: usize = 256;
@@ -86,10 +85,6 @@ pub(crate) struct Nvic {
     pub(crate) group: u8,
     /// Cycle at which each exception last became pending.
     pended_at: [u64; NUMBERS],
-    /// The drift of that.
-    pended_drift: Vec<Drift>,
-    /// The drift of what happens now.
-    pub(crate) drift: Drift,
     /// What was last written to NVIC_ISER or ICER, until somebody asks: a word of a [`Set`], its
     /// bits, and whether they were enabled.
     pub(crate) switched: Option<(usize, u32, bool)>,
@@ -131,25 +126,17 @@ impl Nvic {
 
     /// Takes over the interrupt lines: a rising level becomes pending (B3.4.1). Returns whether any
     /// did.
-    pub(crate) fn update_lines(
-        &mut self,
-        levels: &[u32; IRQ_WORDS],
-        since: &[u64; IRQS],
-        drifts: &[Drift; IRQS],
-    ) -> bool {
+    pub(crate) fn update_lines(&mut self, levels: &[u32; IRQ_WORDS], since: &[u64; IRQS]) -> bool {
         let mut any = false;
-        let now = self.drift;
         for (word, level) in levels.iter().enumerate() {
             let level = level & self.irq_mask[word];
             let rising = level & !self.lines[word];
             self.lines[word] = level;
             for exception in numbers(word + 1, rising) {
                 let irq = usize::from(exception - number::IRQ0);
-                self.drift = drifts[irq];
                 any |= self.pend(exception, since[irq]);
             }
         }
-        self.drift = now;
         any
     }
 
@@ -172,13 +159,7 @@ impl Nvic {
     pub(crate) fn note_pended(&mut self, exception: u16, now: u64) {
         if let Some(at) = self.pended_at.get_mut(usize::from(exception)) {
             *at = now;
-            self.pended_drift[usize::from(exception)] = self.drift;
         }
-    }
-
-    /// The drift of what made `exception` pending last.
-    pub(crate) fn pended_drift(&self, exception: u16) -> Drift {
-        self.pended_drift.get(usize::from(exception)).copied().unwrap_or_default()
     }
 
     /// NVIC_ISPR: returns whether any of these interrupts was not pending.
@@ -302,8 +283,6 @@ impl Default for Nvic {
             priority_mask: 0xc0,
             group: 0,
             pended_at: [0; NUMBERS],
-            pended_drift: vec![Drift::default(); NUMBERS],
-            drift: Drift::default(),
             switched: None,
         }
     }
@@ -313,21 +292,19 @@ impl Default for Nvic {
 mod tests {
     use super::*;
 
-    const NO_DRIFT: [Drift; IRQS] = [Drift { sooner: 0, later: 0, jitter: (0, 0), epoch: 0 }; IRQS];
-
     /// DUI 0497A 4.2.9: software cannot clear what the peripheral still asks for.
     #[test]
     fn a_high_line_stays_pending_when_cleared() {
         let mut nvic = Nvic::new(240, 4);
         let levels = |bits| [bits, 0, 0, 0, 0, 0, 0, 0];
-        assert!(nvic.update_lines(&levels(1 << 20), &[7; IRQS], &NO_DRIFT));
+        assert!(nvic.update_lines(&levels(1 << 20), &[7; IRQS]));
         assert_eq!(nvic.pended_at(36), 7);
         nvic.unpend_irqs(0, 1 << 20);
         assert!(nvic.pending.contains(36));
         nvic.activate(36);
         nvic.unpend_irqs(0, 1 << 20);
         assert!(!nvic.pending.contains(36), "its handler runs");
-        assert!(!nvic.update_lines(&levels(0), &[0; IRQS], &NO_DRIFT));
+        assert!(!nvic.update_lines(&levels(0), &[0; IRQS]));
         assert!(!nvic.deactivate(36, 0));
     }
 
@@ -336,7 +313,7 @@ mod tests {
         let mut nvic = Nvic::new(240, 4);
         let mut levels = [0; IRQ_WORDS];
         levels[7] = 1 << 15;
-        nvic.update_lines(&levels, &[0; IRQS], &NO_DRIFT);
+        nvic.update_lines(&levels, &[0; IRQS]);
         nvic.activate(255);
         assert!(nvic.deactivate(255, 99));
         assert_eq!((nvic.pending.contains(255), nvic.pended_at(255)), (true, 99));

@@ -188,7 +188,6 @@ impl<O: Observer> Machine<O> {
         self.bus.run_events(self.now);
         self.drain_trace();
         self.drain();
-        self.system.nvic.drift = self.drift();
         if let Some((address, pc)) = self.bus.strict_hit.take() {
             return Err(Stop::Unmodelled { address, pc });
         }
@@ -293,7 +292,6 @@ impl<O: Observer> Machine<O> {
                 self.system.event = false;
             }
             self.sleep = Sleep::Awake;
-            self.wake_up();
             return Ok(());
         }
         let due = self.bus.next_due.min(self.system.due());

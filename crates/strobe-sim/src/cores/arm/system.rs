@@ -221,7 +221,7 @@ impl System {
 
     /// Takes over the interrupt lines.
     pub(crate) fn update_lines(&mut self, lines: &Interrupts) {
-        let any = self.nvic.update_lines(&lines.levels, &lines.since, &lines.drifts);
+        let any = self.nvic.update_lines(&lines.levels, &lines.since);
         self.note_event(any);
     }
 
@@ -252,9 +252,7 @@ impl System {
     pub(crate) fn tick(&mut self, now: u64) {
         let due = self.systick.due();
         if self.systick.sync(now) && self.systick.control & 2 != 0 {
-            let before = std::mem::replace(&mut self.nvic.drift, self.systick.drift);
             let new = self.nvic.pend(number::SYSTICK, due.min(now));
-            self.nvic.drift = before;
             self.lost_ticks += self.systick.passed.saturating_sub(new.into());
             self.note_event(true);
         }

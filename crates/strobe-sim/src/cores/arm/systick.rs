@@ -4,7 +4,6 @@
 //! reaches zero.
 
 use crate::kernel::device::Reading;
-use crate::kernel::pace::Drift;
 
 /// SysTick (B3.3). Counts core clock cycles, or the reference clock's, down to 0 and reloads.
 #[derive(Debug, Clone, Default)]
@@ -19,8 +18,6 @@ pub(crate) struct SysTick {
     took_flag: bool,
     /// How often it reached 0 on the last way to now.
     pub(crate) passed: u64,
-    /// The drift of what started it.
-    pub(crate) drift: Drift,
     /// Core cycles per reference clock cycle (board data; STM32F0: 8); 0 means none.
     pub(crate) reference_divider: u32,
     /// SYST_CALIB as the chip's maker set it.
@@ -125,10 +122,8 @@ impl SysTick {
         Reading::Counting { period, next, down: true, until }
     }
 
-    /// Returns whether it counts from here on.
-    pub(super) fn write(&mut self, offset: u32, value: u32, now: u64) -> bool {
+    pub(super) fn write(&mut self, offset: u32, value: u32, now: u64) {
         self.sync(now);
-        let was_enabled = self.enabled();
         match offset {
             0x10 => {
                 // Without a reference clock CLKSOURCE reads as one and ignores writes.
@@ -145,7 +140,6 @@ impl SysTick {
             }
             _ => {}
         }
-        offset == 0x18 || self.enabled() && !was_enabled
     }
 }
 

@@ -27,7 +27,6 @@ use self::trigger::Trigger;
 use super::block::BlockId;
 use super::core::Machine;
 use super::cpu::Cpu;
-use super::waiting::{PollLoops, TurnCost};
 use crate::kernel::bus::Polls;
 use crate::kernel::device::Reading;
 use crate::kernel::flash::accelerator;
@@ -66,6 +65,13 @@ pub(crate) struct Turns {
     skipped: u64,
 }
 
+/// What a turn of a loop takes.
+#[derive(Debug, Clone, Copy)]
+struct TurnCost {
+    cycles: u64,
+    instructions: u64,
+}
+
 /// The state at the beginning of a turn.
 #[derive(Debug)]
 struct Head {
@@ -80,11 +86,8 @@ struct Head {
     event: bool,
     /// The next event of the board, and how many there had been.
     events: (u64, u64),
-    slack: (i64, i64),
-    epoch: u32,
     moment: Moment,
     polls: Polls,
-    loops: PollLoops,
     passes: u32,
     /// Instructions of the turn, at most.
     most_steps: usize,
@@ -153,8 +156,8 @@ impl<O: Observer> Machine<O> {
         let after = Registers::of(&self.cpu);
         let recording = &mut self.turns.recording;
         let accesses = recording.accesses.len() as u32;
-        let (at, slack) = (at as u16, self.slack);
-        recording.steps.push(Step { insn, id, at, it, executed, jumped, accesses, slack, after });
+        let at = at as u16;
+        recording.steps.push(Step { insn, id, at, it, executed, jumped, accesses, after });
         if matches!(insn, Insn::Wfi | Insn::Wfe | Insn::Svc { .. } | Insn::Bkpt { .. }) {
             recording.give_up();
         }
@@ -199,11 +202,8 @@ impl<O: Observer> Machine<O> {
             cache: self.cache_state(),
             event: self.system.event,
             events: (self.turns.next_event, self.bus.events),
-            slack: self.slack,
-            epoch: self.drift().epoch,
             moment,
             polls: self.bus.polls(),
-            loops: self.poll_loops(),
             passes: 0,
             most_steps: self.turns.trigger.most_steps(start),
             failed: Vec::new(),
@@ -284,7 +284,6 @@ impl<O: Observer> Machine<O> {
             && rest(was) == rest(is)
             && head.carry == self.carry.carry
             && head.event == self.system.event
-            && head.epoch == self.drift().epoch
             && head.moment.asleep == self.asleep
             && self.cache_repeats(head)
     }
@@ -293,7 +292,6 @@ impl<O: Observer> Machine<O> {
         TurnCost {
             cycles: self.now - head.moment.cycle,
             instructions: self.instructions - head.moment.instructions,
-            slack: (self.slack.0 - head.slack.0, self.slack.1 - head.slack.1),
         }
     }
 
@@ -318,9 +316,8 @@ impl<O: Observer> Machine<O> {
         }
         let unmodelled = turn.accesses.iter().filter(|a| a.place == Place::Unmodelled);
         let begin = head.moment.cycle;
-        let polls_repeat = self.polls_now_and_then(cost.cycles)
-            || self.bus.polls_repeat(head.polls, cost.cycles)
-                && self.poll_loops_repeat(&head.loops, cost);
+        let polls_repeat =
+            self.polls_now_and_then(cost.cycles) || self.bus.polls_repeat(head.polls, cost.cycles);
         if !polls_repeat
             || !unmodelled.into_iter().all(|a| self.bus.unmodelled.repeats(a.address & !3, begin))
         {

@@ -9,7 +9,6 @@ use std::ops::Range;
 use super::Bus;
 use crate::kernel::device::{DeviceId, Reading, Size};
 use crate::kernel::memory::{BusFault, Memory};
-use crate::kernel::pace::Drift;
 use crate::kernel::unmodelled::Poll;
 
 /// The peripheral region of the ARMv6-M memory map (B3.1): unlisted addresses in it are unmodelled
@@ -225,7 +224,7 @@ impl Bus {
 
     /// Whether what is read there may change by itself, with a device's time.
     #[inline]
-    pub(crate) fn is_paced(&self, address: u32) -> bool {
+    pub(crate) fn changes_by_itself(&self, address: u32) -> bool {
         PERIPHERALS.contains(&address)
             && (self.places.find(address).is_some() || self.memory_at(address).is_none())
     }
@@ -233,14 +232,6 @@ impl Bus {
     /// The registers that the core has read by the instructions in `code`.
     pub fn registers_read(&self, code: &Range<u32>) -> BTreeSet<u32> {
         self.readers.of(code)
-    }
-
-    /// The drift of the time of the device at an address, and its event behind one cycle and up to
-    /// another; no event of one that counts without saying when. Nothing if it had none.
-    pub(crate) fn time_of(&self, address: u32, span: (u64, u64)) -> Option<(Drift, Option<u64>)> {
-        let (drift, event, counts) = self.pace.of(self.slot_at(self.unalias(address))?);
-        let event = event.filter(|event| (span.0 + 1..=span.1).contains(event));
-        (event.is_some() || counts).then_some((drift, event))
     }
 
     /// What is known of reads of registers.

@@ -114,10 +114,8 @@ impl Bus {
             self.events += u64::from(!is_quiet);
             self.dues[at] = u64::MAX;
             self.changes[at] = if change > due { change } else { u64::MAX };
-            let before = self.pace.begin_event(at, due);
             self.call(at, |device, cx| device.event(cx));
             self.settle();
-            self.pace.now = before;
             self.next_due = least(&self.dues);
             if change <= due || self.dues[at] == u64::MAX {
                 self.changes[at] = self.changes[at].max(self.dues[at]);
@@ -170,9 +168,6 @@ impl Bus {
         if (due, changes) == (cycle, change) {
             return;
         }
-        if cycle != u64::MAX && cycle != due {
-            self.pace.schedule(id, (due != u64::MAX).then_some(due));
-        }
         // An event in the past would stop time; the earliest is now.
         self.dues[at] = cycle.max(self.now);
         self.changes[at] = change.max(self.now);
@@ -219,7 +214,6 @@ impl Bus {
         if usize::from(number) < IRQS {
             if high && self.interrupts.levels[word] & bit == 0 {
                 self.interrupts.since[usize::from(number)] = self.now;
-                self.interrupts.drifts[usize::from(number)] = self.pace.now;
             }
             if high {
                 self.interrupts.levels[word] |= bit;
@@ -234,8 +228,7 @@ impl Bus {
     pub fn set_signal(&mut self, id: SignalId, level: bool) {
         let pin_changed = self.signals.set(id, level);
         if pin_changed && self.outputs.record_edges {
-            let drift = self.pace.now;
-            self.outputs.edges.push(PinEdge { cycle: self.now, pin: id, level, drift });
+            self.outputs.edges.push(PinEdge { cycle: self.now, pin: id, level });
         }
         if pin_changed && self.outputs.stop_edges.contains(&(id, level)) {
             self.outputs.edges_met.push_back((id, level));

@@ -7,7 +7,7 @@ use super::Bus;
 use crate::kernel::flash::accelerator::Accelerator;
 use crate::kernel::flash::{FlashCaches, FlashTiming};
 use crate::kernel::memory::MemoryKind;
-use crate::kernel::pace::{Drift, Model};
+use crate::kernel::model::Model;
 
 /// A bus slave, as far as waiting for it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,11 +81,6 @@ pub struct FlashInterface {
 }
 
 impl Bus {
-    /// How far the cycle of a moment, given as a time, is from that of the low and the high model.
-    pub fn drift_of_time(&self) -> Drift {
-        self.pace.on_the_wall()
-    }
-
     /// Takes of every wait the figure of one model.
     pub(crate) fn set_model(&mut self, model: Model) {
         self.apb_wait = model.of(self.apb_wait);

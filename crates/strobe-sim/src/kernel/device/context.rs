@@ -45,11 +45,6 @@ impl Context<'_> {
         self.bus.set_due(self.id, next.min(change), change);
     }
 
-    /// For a device that counts ([`super::Device::counts`]): what happens now starts its count.
-    pub fn restart(&mut self) {
-        self.bus.pace.restart(self.id);
-    }
-
     /// Takes back a wish for an event.
     pub fn sleep(&mut self) {
         self.bus.set_due(self.id, u64::MAX, u64::MAX);
@@ -127,7 +122,6 @@ impl Context<'_> {
         let (now, before) = (self.bus.now, self.bus.clocks.core_hz());
         change(now, &mut self.bus.clocks);
         let hz = self.bus.clocks.core_hz();
-        self.bus.pace.change_clock(before, hz);
         self.bus.clocks_dirty = true;
         if hz != before && self.bus.stops_at_clock {
             self.bus.clock_changed = true;

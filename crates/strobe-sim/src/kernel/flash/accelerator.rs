@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use strobe_model::{Bounds, Cause};
 
 use super::FlashCaches;
-use crate::kernel::pace::Model;
+use crate::kernel::model::Model;
 
 /// What an accelerator is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,6 @@ use super::code::{BlockId, Code, SKIPPED};
 use super::schedule::Who;
 use super::{Observer, Wait};
 use crate::kernel::bus::Bus;
-use crate::kernel::pace::Drift;
 
 /// What one instruction address saw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,22 +24,11 @@ pub struct AddressCount {
     pub skipped: u64,
     /// Of `count`, in empty loops that only an interrupt ends.
     pub idle: u64,
-    /// Cycles by cause, likely figures.
+    /// Cycles by cause, in the model of the run.
     pub cycles: CauseCycles,
-    /// Cycles less in the low model; less than nothing where it waits the longer.
-    pub slack_low: i64,
-    /// Cycles more in the high model.
-    pub slack_high: i64,
 }
 
 impl AddressCount {
-    /// Total cycles with bounds.
-    pub fn bounds(&self) -> Bounds {
-        let likely = self.cycles.total();
-        let drift = Drift { sooner: self.slack_low, later: self.slack_high, ..Drift::default() };
-        Drift::between(Drift::default(), drift, likely)
-    }
-
     fn is_empty(&self) -> bool {
         self.count == 0 && self.cycles == CauseCycles::ZERO
     }
@@ -56,8 +44,6 @@ impl AddAssign for AddressCount {
         for (cause, cycles) in other.cycles.iter() {
             self.cycles[cause] = self.cycles[cause].wrapping_add(cycles);
         }
-        self.slack_low += other.slack_low;
-        self.slack_high += other.slack_high;
     }
 }
 
@@ -94,12 +80,6 @@ impl<T: Copy + Default> AddressTable<T> {
     }
 }
 
-/// Instructions that run at least one turn of so many belong to the same loop or to one around it.
-const OFTEN: u64 = 16;
-
-/// Bytes before and behind an instruction that polls in which its loop lies.
-const NEAR: u32 = 64;
-
 /// Runs of a block that are not counted as whole ones.
 #[derive(Debug, Clone, Default)]
 struct Odd {
@@ -122,13 +102,36 @@ struct Tally {
     /// Where in `entries` an address has its counts, from 1; 0 for addresses that saw nothing.
     index: AddressTable<u32>,
     entries: Vec<(u32, AddressCount)>,
-    slack: Slack,
-    /// Cycles that the two models wait more and less, by the instruction that saw the wait end.
-    paced: BTreeMap<u32, (i64, i64)>,
+    /// By cause, in the order of [`Cause::ALL`].
+    leeway: [Leeway; Cause::ALL.len()],
 }
 
-/// Cycles of each cause less in the low model and more in the high one.
-pub type Slack = [(i64, i64); Cause::ALL.len()];
+/// By how many cycles waits whose length no manual gives could be shorter and longer, in sum.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Leeway {
+    /// With the minimum of each, instead of the likely figure.
+    pub shorter: u64,
+    /// With the maximum of each.
+    pub longer: u64,
+}
+
+impl Leeway {
+    /// So many cycles with these waits in them.
+    pub fn around(self, cycles: u64) -> Bounds {
+        Bounds {
+            low: cycles.saturating_sub(self.shorter),
+            likely: cycles,
+            high: cycles.saturating_add(self.longer),
+        }
+    }
+}
+
+impl AddAssign for Leeway {
+    fn add_assign(&mut self, other: Leeway) {
+        self.shorter = self.shorter.saturating_add(other.shorter);
+        self.longer = self.longer.saturating_add(other.longer);
+    }
+}
 
 /// What one thread or handler saw.
 #[derive(Debug)]
@@ -137,8 +140,6 @@ pub struct Share {
     pub who: Who,
     /// What each address saw of it, in address order.
     pub counts: Vec<(u32, AddressCount)>,
-    /// By cause, in the order of [`Cause::ALL`].
-    pub slack: Slack,
 }
 
 impl Tally {
@@ -148,8 +149,7 @@ impl Tally {
             odd: Vec::new(),
             index,
             entries: Vec::new(),
-            slack: Slack::default(),
-            paced: BTreeMap::new(),
+            leeway: Default::default(),
         }
     }
 
@@ -168,34 +168,9 @@ impl Tally {
         &mut self.entries[*at as usize - 1].1
     }
 
-    /// Moves what the models wait more or less to the instructions of the loops that wait: where
-    /// one turn takes less there are more of them.
-    fn spread(&mut self) {
-        for (pc, left) in std::mem::take(&mut self.paced) {
-            let turns = self.entry(pc).count;
-            let near = pc.saturating_sub(NEAR)..=pc.saturating_add(NEAR);
-            let same = |count: u64| count >= turns / OFTEN;
-            let all = self.entries.iter_mut();
-            let inside = all.filter(|(at, row)| near.contains(at) && same(row.count));
-            let mut inside: Vec<&mut AddressCount> = inside.map(|(_, row)| row).collect();
-            let share =
-                |rows: &mut [&mut AddressCount], of: fn(&mut AddressCount) -> &mut i64, n| {
-                    let sum: i64 = rows.iter_mut().map(|row| (*of(row)).max(0)).sum();
-                    let taken = sum.min(n).max(0);
-                    let mut rest = taken;
-                    for row in rows {
-                        let own = of(row);
-                        let part = i128::from((*own).max(0)) * i128::from(taken);
-                        let part = (part.div_euclid(i128::from(sum.max(1))) as i64).min(rest);
-                        (*own, rest) = (*own - part, rest - part);
-                    }
-                    n - taken + rest
-                };
-            let low = share(&mut inside, |row| &mut row.slack_low, left.0);
-            let high = share(&mut inside, |row| &mut row.slack_high, left.1);
-            let row = self.entry(pc);
-            (row.slack_low, row.slack_high) = (row.slack_low - low, row.slack_high - high);
-        }
+    fn add_leeway(&mut self, Wait { cause, low, likely, high }: Wait) {
+        self.leeway[cause as usize] +=
+            Leeway { shorter: likely.abs_diff(low), longer: high.abs_diff(likely) };
     }
 
     /// Moves block counts to their addresses.
@@ -224,14 +199,13 @@ impl Tally {
                     // An empty loop that only an interrupt ends is waiting, not work.
                     cycles = CauseCycles::of(Cause::Asleep, cycles.total());
                 }
-                let slack_low = ((wait.likely - wait.low) * executed) as i64;
-                let slack_high = ((wait.high - wait.likely) * executed) as i64;
-                let slack = &mut self.slack[Cause::DataWait as usize];
-                *slack = (slack.0 + slack_low, slack.1 + slack_high);
+                let [low, likely, high] =
+                    [wait.low, wait.likely, wait.high].map(|each| (each * executed) as i64);
+                self.add_leeway(Wait { cause: Cause::DataWait, low, likely, high });
                 let jumped = jumped + idle_jumps;
                 let idle = if block.idle { count } else { 0 };
                 *self.entry(block.start + 2 * u32::from(meta.offset)) +=
-                    AddressCount { count, jumped, skipped, idle, cycles, slack_low, slack_high };
+                    AddressCount { count, jumped, skipped, idle, cycles };
             }
         }
     }
@@ -269,8 +243,6 @@ impl Counts {
     /// What each address saw, in address order; addresses that saw nothing are left out.
     pub fn finish(&mut self) -> Vec<(u32, AddressCount)> {
         self.fold();
-        let tallies = self.others.iter_mut().map(|(_, tally)| tally);
-        tallies.chain([&mut self.tally]).for_each(Tally::spread);
         let mut sums: BTreeMap<u32, AddressCount> = BTreeMap::new();
         let tallies = self.others.iter().map(|(_, tally)| tally).chain([&self.tally]);
         for (address, count) in tallies.flat_map(|tally| &tally.entries) {
@@ -288,17 +260,16 @@ impl Counts {
             let mut counts = tally.entries.clone();
             counts.retain(|(_, count)| !count.is_empty());
             counts.sort_unstable_by_key(|(address, _)| *address);
-            Share { who, counts, slack: tally.slack }
+            Share { who, counts }
         })
     }
 
-    /// How many cycles of `cause` there are less in the low model, and more in the high one. Call
-    /// after
+    /// How much shorter and longer the modelled waits of a cause could be. Call after
     /// [`Counts::finish`].
-    pub fn slack(&self, cause: Cause) -> (i64, i64) {
-        let tallies = self.others.iter().map(|(_, tally)| tally).chain([&self.tally]);
-        let slack = tallies.map(|tally| tally.slack[cause as usize]);
-        slack.fold((0, 0), |sum, slack| (sum.0 + slack.0, sum.1 + slack.1))
+    pub fn leeway(&self, cause: Cause) -> Leeway {
+        let mut sum = self.tally.leeway[cause as usize];
+        self.others.iter().for_each(|(_, tally)| sum += tally.leeway[cause as usize]);
+        sum
     }
 
     fn fold(&mut self) {
@@ -377,21 +348,7 @@ impl Observer for Counts {
             // instruction's own count (folded in later) always covers.
             let sum = &mut entry.cycles[wait.cause];
             *sum = sum.wrapping_add_signed(wait.likely);
-            let slack = (wait.likely - wait.low, wait.high - wait.likely);
-            entry.slack_low += slack.0;
-            entry.slack_high += slack.1;
-            let sum = &mut self.tally.slack[wait.cause as usize];
-            sum.0 += slack.0;
-            sum.1 += slack.1;
-        }
-    }
-
-    fn paced(&mut self, pc: u32, cause: Cause, low: i64, high: i64) {
-        if self.active {
-            let paced = self.tally.paced.entry(pc).or_default();
-            *paced = (paced.0 + low, paced.1 + high);
-            let sum = &mut self.tally.slack[cause as usize];
-            *sum = (sum.0 - low, sum.1 - high);
+            self.tally.add_leeway(wait);
         }
     }
 

@@ -1,7 +1,5 @@
 //! Several observers as one: none, or a tuple of two, of which either may be a tuple again.
 
-use strobe_model::Cause;
-
 use super::code::{BlockId, Code};
 use super::schedule::Who;
 use super::{
@@ -57,10 +55,6 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn wait(&mut self, pc: u32, wait: Wait) {
         self.0.wait(pc, wait);
         self.1.wait(pc, wait);
-    }
-    fn paced(&mut self, pc: u32, cause: Cause, low: i64, high: i64) {
-        self.0.paced(pc, cause, low, high);
-        self.1.paced(pc, cause, low, high);
     }
     #[inline(always)]
     fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {

@@ -53,7 +53,7 @@ pub(super) fn section(rows: &[Row]) -> Option<Section> {
 
 /// The input and the cycles of the first call.
 fn point(row: &Row) -> Option<(u32, u64)> {
-    Some((row.input?, row.calls.first()?.cycles.likely))
+    Some((row.input?, row.calls.first()?.cycles))
 }
 
 fn formula(fit: &Fit) -> String {
@@ -86,14 +86,12 @@ fn digits(x: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use strobe_model::Bounds;
     use strobe_model::measurement::Content;
 
     use super::super::{Call, Row};
     use super::*;
 
     fn row(input: u32, cycles: u64) -> Row {
-        let cycles = Bounds::exact(cycles);
         let call = Call { cycles, instructions: 1, stack: None, allocated: None, interrupts: 0 };
         Row { name: "f".to_owned(), input: Some(input), calls: vec![call], failed: None }
     }

@@ -2,11 +2,10 @@
 
 use crate::simulated::run_record::RunRecord;
 use strobe_devices::board::Board;
-use strobe_model::Bounds;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
-    Cell, Column, Content, Ended, Fact, Finding, Instrument, Measurement, Quantity, Severity,
-    Subject, Table, Unit, Window,
+    Cell, Column, Content, Ended, Fact, Finding, Instrument, Measurement, Number, Quantity,
+    Severity, Subject, Table, Trust, Unit, Window,
 };
 use strobe_symbols::Firmware;
 
@@ -22,6 +21,8 @@ pub(super) struct Found<'a> {
     /// The first board's run.
     pub record: Option<&'a RunRecord>,
     pub rows: &'a [Row],
+    /// Modelled waits may be in the calls.
+    pub is_modelled: bool,
     /// The firmware has allocators that are known.
     pub watches_heap: bool,
     /// Somebody stopped it.
@@ -145,12 +146,12 @@ fn table(found: &Found) -> Table {
     for row in rows {
         let mut cells: Vec<Cell> = vec![label(row).into(), row.input.into()];
         let first = row.calls.first();
-        cells.push(first.map_or_else(|| unknown(row), |call| cycles(call.cycles)));
+        cells.push(first.map_or_else(|| unknown(row), |call| cycles(found, call)));
         if repeated {
             let all = || row.calls.iter().filter(|_| row.calls.len() > 1);
-            let by = |call: &&Call| call.cycles.likely;
-            cells.push(all().min_by_key(by).map(|call| cycles(call.cycles)).into());
-            cells.push(all().max_by_key(by).map(|call| cycles(call.cycles)).into());
+            let by = |call: &&Call| call.cycles;
+            cells.push(all().min_by_key(by).map(|call| cycles(found, call)).into());
+            cells.push(all().max_by_key(by).map(|call| cycles(found, call)).into());
             cells.push(row.calls.len().into());
         }
         cells.push(first.map(|call| call.instructions).into());
@@ -167,8 +168,14 @@ fn table(found: &Found) -> Table {
     Table::new(columns)
 }
 
-fn cycles(bounds: Bounds) -> Cell {
-    Quantity::modelled(bounds, Unit::CYCLES, None).into()
+/// The cycles of a call; their bounds are those of further runs.
+fn cycles(found: &Found, call: &Call) -> Cell {
+    let value = Number::from(call.cycles);
+    if found.is_modelled {
+        let trust = Trust::Modelled { low: value, high: value, why: None };
+        return Cell::Figure { value: Some(value), trust };
+    }
+    Cell::Exact(value)
 }
 
 fn unknown(row: &Row) -> Cell {

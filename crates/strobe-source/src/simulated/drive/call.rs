@@ -3,9 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::simulated::run_record::EndReason;
-use strobe_model::Bounds;
 use strobe_sim::observe::calls::NodeKind;
-use strobe_sim::pace::Drift;
 
 use super::{Limit, Run};
 use crate::simulated::Host;
@@ -14,7 +12,7 @@ use crate::simulated::Host;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::simulated) struct Called {
     /// Cycles from the function's first instruction up to where it has returned.
-    pub cycles: Bounds,
+    pub cycles: u64,
     /// Instructions in that time.
     pub instructions: u64,
     /// The cycle at which it began, and that at which it ended.
@@ -57,11 +55,10 @@ impl Run {
             }
         }
         let after = self.mark();
-        let cycles = Drift::between(before.drift, after.drift, after.cycle - before.cycle);
         let calls = &self.machine.observer().1.0;
         let deepest = calls.marks.as_ref().and_then(|marks| marks.of(calls.threads.current()));
         Ok(Called {
-            cycles,
+            cycles: after.cycle - before.cycle,
             instructions: after.instructions - before.instructions,
             at: (before.cycle, after.cycle),
             stack: deepest.map(|deepest| u64::from(deepest.top.saturating_sub(deepest.sp))),

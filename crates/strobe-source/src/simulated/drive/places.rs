@@ -3,7 +3,6 @@
 use strobe_devices::board::Board;
 use strobe_model::spelling::{self, Edges};
 use strobe_sim::bus::Bus;
-use strobe_sim::pace::Drift;
 use strobe_sim::signal::SignalId;
 use strobe_symbols::Firmware;
 
@@ -133,8 +132,8 @@ fn code(firmware: &Firmware, spot: &str) -> Result<u32, Error> {
 pub(in crate::simulated) struct Arrivals {
     pub name: String,
     pub(super) address: u32,
-    /// Each arrival's cycle and drift, as far as kept.
-    pub at: Vec<(u64, Drift)>,
+    /// Each arrival's cycle, as far as kept.
+    pub at: Vec<u64>,
     pub count: u64,
 }
 

@@ -11,10 +11,6 @@ use super::spreads::hertz_since;
 use super::{Model, section};
 use strobe_model::number::{counted, grouped};
 
-/// What holds of single calls where one run is all there is.
-pub const UNBOUNDED: &str =
-    "Cycles by the likely model; what bounds single calls have is not known.";
-
 /// Cycles per call, by function.
 pub(super) fn spreads(record: &RunRecord, model: &Model) -> Option<Section> {
     if record.calls.is_empty() {
@@ -39,9 +35,6 @@ pub(super) fn spreads(record: &RunRecord, model: &Model) -> Option<Section> {
                  and other threads left out; entry to return counts them too";
     let mut section = section(ids::section::CALLS, title, content);
     section.notes = record.calls.iter().flat_map(notes).collect();
-    if model.rules {
-        section.notes.push(UNBOUNDED.to_owned());
-    }
     Some(section)
 }
 
@@ -116,11 +109,7 @@ pub(super) fn windows(record: &RunRecord, model: &Model) -> Option<Section> {
     };
     let mut one = Distribution::exact(name, Unit::CYCLES, windows.cycles.clone());
     one.hertz = hertz_since(record, record.window.begin.cycle);
-    if windows.low != windows.cycles || windows.high != windows.cycles {
-        one.low = Some(windows.low.clone());
-        one.high = Some(windows.high.clone());
-        one.why = model.why.clone();
-    }
+    one.why = model.why_of_waits();
     let content = Content::Distributions(Distributions { distributions: vec![one] });
     let mut section =
         section(ids::section::WINDOWS, "windows: cycles of each, from beginning to end", content);

@@ -2,11 +2,11 @@
 
 use crate::simulated::run_record::{ModelledCause, RunRecord};
 use strobe_isa::Machine;
+use strobe_model::Cause;
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     self, Cell, Column, Content, Kind, Measure, Number, Part, Section, Table, Unit,
 };
-use strobe_model::{Bounds, Cause};
 
 use super::Model;
 
@@ -111,7 +111,7 @@ pub(super) fn measures(record: &RunRecord, model: &Model) -> Vec<Measure> {
         kind: kind(why),
         part,
     };
-    let mut out = vec![measure(CYCLES, "cycles", model.why.clone(), None)];
+    let mut out = vec![measure(CYCLES, "cycles", model.why_of_waits(), None)];
     for cause in Cause::ALL {
         let (meaning, advice) = words(cause, record.machine);
         let waits = super::waits::advice(record).filter(|_| cause == Cause::Execute);
@@ -151,24 +151,21 @@ pub(super) fn section(record: &RunRecord, model: &Model) -> Option<Section> {
         Column::text(ids::column::MEASURE, "measure").worth(0),
     ]);
     for (cause, cycles) in by_cause.iter().filter(|(_, cycles)| *cycles > 0) {
-        let modelled = modelled(record, cause).filter(|m| m.cycles.likely == cycles);
-        let cell = match modelled {
+        let is_awaited = model.awaited.contains(&cause);
+        let cell = match modelled(record, cause) {
             // How long the core sleeps depends on how long everything else took.
-            None if cause == Cause::Asleep => model.cell(cycles),
-            // The sum of a wait is known, not what it is made of.
-            Some(m) if model.awaited.contains(&cause) => unbounded(cycles, &m.why),
-            None if model.awaited.contains(&cause) => model.cell(cycles),
+            None if cause == Cause::Asleep || is_awaited => model.cell(cycles),
+            // With modelled waits in it, how often any code runs may depend on them.
+            None if model.counts => model.cell(cycles),
             None => Cell::from(cycles),
-            Some(m) if m.cycles.is_exact() => model.cell(cycles),
-            Some(m) => {
-                super::Quantity::modelled(m.cycles, Unit::CYCLES, Some(m.why.clone())).into()
+            Some(modelled) if is_awaited || !modelled.cycles.is_exact() => {
+                unbounded(cycles, &modelled.why)
             }
+            Some(_) => model.cell(cycles),
         };
         table.row([cell, letter(cause).to_string().into(), cause.name().into(), cause.id().into()]);
     }
-    let all = record.totals.cycles;
-    let all = if all.likely == total { all } else { Bounds::exact(total) };
-    let all = model.bounded(all, Unit::CYCLES).into();
+    let all = super::cycles(record, model).into();
     table.footer.push(vec![all, Cell::Empty, "all cycles".into(), Cell::Empty]);
     Some(super::section(ids::section::CAUSES, "cycles by cause", Content::Table(table)))
 }

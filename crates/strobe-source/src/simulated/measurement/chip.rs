@@ -8,7 +8,7 @@ use strobe_model::measurement::{CORE_TIMING, Fact, Number, Quantity, Trust, Unit
 use strobe_sim::cortexm::Residual;
 use strobe_sim::cortexm::timing::CoreKind;
 
-use super::is_to_a_time;
+use super::{Model, is_to_a_time};
 
 /// What published figures are off, for this core on this board.
 fn residual(core: &str, board: &str) -> Option<Residual> {
@@ -30,10 +30,15 @@ pub fn core_timing(core: &str, board: &str) -> Option<Fact> {
 const OF_EACH: &str = "cycles of work on a chip, of those here";
 
 /// The cycles of a run with what the timing model of the core may be off, where there is such a
-/// model.
-pub(super) fn cycles(record: &RunRecord) -> Option<Quantity> {
+/// model. With modelled waits in it the band of one run is not the whole uncertainty: that of the
+/// three runs together is.
+pub(super) fn cycles(record: &RunRecord, model: &Model) -> Option<Quantity> {
     let (core, board) = (record.subject.core(), record.subject.board());
-    let (residual, all) = (residual(core, board)?, record.totals.cycles);
+    let residual = residual(core, board)?;
+    if model.waits {
+        return unbounded(record.totals.cycles, on_chips(core, board));
+    }
+    let all = Bounds::exact(record.totals.cycles);
     let band = match is_to_a_time(record) {
         true => residual.in_a_time(all, &spans(record)),
         false => residual.around(all, work(record)),
@@ -41,16 +46,26 @@ pub(super) fn cycles(record: &RunRecord) -> Option<Quantity> {
     Some(Quantity::modelled(band, Unit::CYCLES, on_chips(core, board)))
 }
 
+/// Cycles whose bounds one run does not know.
+fn unbounded(cycles: u64, why: Option<String>) -> Option<Quantity> {
+    let value = Number::from(cycles);
+    let trust = Trust::Modelled { low: value, high: value, why };
+    Quantity::new(Some(value), Unit::CYCLES, trust).ok()
+}
+
 /// The cycles of a function in a run with the same; where it waits for something is not known of
 /// it.
 pub fn of_run(core: &str, board: &str, run: &RunCycles, busy: Bounds) -> Option<Quantity> {
     let band = residual(core, board)?.around(busy, busy);
+    if run.is_unbounded {
+        return unbounded(busy.likely, on_chips(core, board)).filter(|_| run.count > 0);
+    }
     (run.count > 0).then(|| Quantity::modelled(band, Unit::CYCLES, on_chips(core, board)))
 }
 
 /// Cycles that are the core's own: not asleep, and in no loop that something outside ends.
 fn work(record: &RunRecord) -> Bounds {
-    let busy = record.busy().0;
+    let busy = Bounds::exact(record.busy().0);
     let waits = record.waits.iter().filter(|wait| wait.until == Until::Outside);
     let waits = waits.fold(Bounds::default(), |sum, wait| sum + wait.cycles);
     Bounds {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::simulated::run_record::{Fault, RunRecord, UnmodelledRegister};
 use strobe_model::measurement::{Finding, Severity};
 
-use crate::simulated::extremes;
+use crate::simulated::bounding_runs;
 use strobe_model::number::{counted, grouped};
 
 /// Reads of one peripheral's registers; with fewer, little hangs on them.
@@ -20,23 +20,9 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
     let system = record.scheduling.iter().filter_map(|scheduling| scheduling.rtos.as_ref());
     let notes = system.flat_map(|system| &system.notes);
     out.extend(notes.map(|note| Finding::new(Severity::Warning, "rtos", note)));
-    out.extend(carried(record));
+    out.extend(bounding_runs::no_bounds(record));
     out.extend(modelled(record));
     out
-}
-
-/// What the reader should know of bounds that no further runs have settled.
-fn carried(record: &RunRecord) -> Option<Finding> {
-    let text = "Bounds are carried along with one run. Where code waits for something that is not \
-                recognised, as a variable that a handler counts, a figure can lie outside of them, \
-                and what is counted (instructions, calls, rounds) has none: it is that of this \
-                run, and marked ~ where waits decide it.";
-    let advice = "`--bounds runs` takes them from two further runs, with the least and with the \
-                  most of each wait; not where somebody types or another machine sends.";
-    extremes::differ(record).then(|| Finding {
-        advice: Some(advice.to_owned()),
-        ..Finding::new(Severity::Note, extremes::CARRIED, text)
-    })
 }
 
 fn fault(fault: &Fault) -> Finding {
@@ -104,10 +90,9 @@ fn often_read(registers: &[UnmodelledRegister]) -> String {
 fn modelled(record: &RunRecord) -> Vec<Finding> {
     let mut out: Vec<Finding> = Vec::new();
     for modelled in &record.modelled {
-        let cycles = modelled.cycles;
-        let [low, likely, high] = [cycles.low, cycles.likely, cycles.high].map(grouped);
-        let range = if cycles.is_exact() { likely } else { format!("~{likely} ({low}-{high})") };
-        let pair = (modelled.cause.name().to_owned(), range);
+        // The table of causes decides how sure that is.
+        let cycles = grouped(record.totals.by_cause[modelled.cause]);
+        let pair = (modelled.cause.name().to_owned(), cycles);
         match out.iter_mut().find(|finding| finding.text == modelled.why) {
             Some(finding) => finding.evidence.iter_mut().for_each(|e| e.1.push(pair.clone())),
             None => out.push(Finding {

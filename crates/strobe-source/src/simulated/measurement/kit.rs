@@ -14,7 +14,7 @@ pub(super) fn section_of(record: &RunRecord, model: &Model) -> Option<Section> {
     let mut table = Table::new(vec![
         Column::figure("calls", "calls", Unit::COUNT),
         Column::figure("per-call", "per call", Unit::CYCLES),
-        Column::figure(ids::column::CYCLES, "cycles", Unit::CYCLES).of(record.totals.cycles.likely),
+        Column::figure(ids::column::CYCLES, "cycles", Unit::CYCLES).of(record.totals.cycles),
         Column::text(ids::column::FUNCTION, "function"),
     ]);
     for (name, (calls, cycles)) in costs(record).into_iter().filter(|(_, cost)| cost.0 > 0) {

@@ -11,7 +11,7 @@ use strobe_model::measurement::{
     Address, Content, Functions, Kind, Label, Measure, Part, Profile, Samples, Section, Unit,
     Values,
 };
-use strobe_model::{Bounds, Cause, CauseCycles};
+use strobe_model::{Cause, CauseCycles};
 
 use super::causes::{self, CYCLES};
 use super::{Model, address};
@@ -53,7 +53,6 @@ struct Leaf {
     idle: u64,
     jumped: u64,
     cycles: CauseCycles,
-    bounds: Bounds,
 }
 
 impl Builder {
@@ -135,7 +134,6 @@ impl Builder {
                     idle: part.idle_count(),
                     jumped: part.jumped,
                     cycles: part.cycles,
-                    bounds: part.bounds,
                 });
             }
         }
@@ -150,7 +148,6 @@ impl Builder {
             idle: sample.idle_count(),
             jumped: sample.jumped,
             cycles: sample.cycles,
-            bounds: sample.bounds,
         };
         (0..).zip(&profile.addresses).map(one).collect()
     }
@@ -247,14 +244,7 @@ fn samples_of(leaves: &[Leaf]) -> Samples {
         values: leaves.iter().map(|leaf| value(of(leaf))).collect(),
         ..Values::default()
     };
-    let mut cycles = values(CYCLES, &|leaf| leaf.cycles.total());
-    if leaves.iter().any(|leaf| !leaf.bounds.is_exact()) {
-        let low = |leaf: &Leaf| value(leaf.bounds.low.min(leaf.cycles.total()));
-        let high = |leaf: &Leaf| value(leaf.bounds.high.max(leaf.cycles.total()));
-        cycles.low = leaves.iter().map(low).collect();
-        cycles.high = leaves.iter().map(high).collect();
-    }
-    let mut all = vec![cycles];
+    let mut all = vec![values(CYCLES, &|leaf| leaf.cycles.total())];
     let causes = Cause::ALL.into_iter();
     all.extend(causes.map(|cause| values(cause.id(), &|leaf| leaf.cycles[cause])));
     all.push(values(EXECUTIONS, &|leaf| leaf.count));

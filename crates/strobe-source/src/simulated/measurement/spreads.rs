@@ -84,12 +84,7 @@ fn pin(record: &RunRecord, series: &Series, model: &Model) -> Distribution {
     let unit = if is_cycles { Unit::CYCLES } else { Unit::other(&series.unit) };
     let spread = series.values.iter().copied().collect();
     let mut out = Distribution::exact(&series.name, unit, spread);
-    let bounded = !series.values.is_empty() && series.bounds.len() == series.values.len();
-    if bounded {
-        out.low = Some(series.bounds.iter().map(|bounds| bounds.0).collect());
-        out.high = Some(series.bounds.iter().map(|bounds| bounds.1).collect());
-        out.why = model.why.clone();
-    }
+    out.why = model.why_of_waits();
     out.hertz = hertz_since(record, series.since_cycle).filter(|_| is_cycles);
     out.values = series.values.clone();
     out

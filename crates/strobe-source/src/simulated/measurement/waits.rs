@@ -6,7 +6,7 @@ use strobe_model::measurement::{Column, Content, Quantity, Section, Table, Unit,
 use strobe_model::{Bounds, Cause};
 
 use super::{Model, is_to_a_time, section};
-use crate::simulated::extremes;
+use crate::simulated::bounding_runs;
 
 /// Why counts are those of one run.
 pub const TURNS: &str = "how often code runs depends on how long waits are, and is that of \
@@ -16,22 +16,14 @@ pub const TURNS: &str = "how often code runs depends on how long waits are, and 
 /// time of its own, the number of turns; where waits for memories are modelled, what is done until
 /// a time, and where interrupts find it.
 pub(super) fn decide_counts(record: &RunRecord) -> bool {
-    let inexact = record.modelled.iter().any(|one| !one.cycles.is_exact());
     let interrupted = || record.exceptions.iter().any(|one| one.count > 0);
-    let open = record.waits.iter().any(is_open);
-    inexact && open || extremes::differ(record) && (is_to_a_time(record) || interrupted())
+    let open = || record.waits.iter().any(is_open);
+    bounding_runs::differ(record) && (open() || is_to_a_time(record) || interrupted())
 }
 
 /// Whether something with a time of its own may decide how often a loop goes round.
 fn is_open(wait: &Wait) -> bool {
     wait.until != Until::Counted
-}
-
-/// Whether bounds that one run carries along follow what ends a wait: the time of a device that is
-/// polled, or that of a loop that counts. A variable that a handler writes takes up what the work
-/// before it leaves open, and the loop's own cycles do not show that.
-fn is_followed(wait: &Wait) -> bool {
-    wait.polls || !is_open(wait)
 }
 
 /// The causes that cycles of such waits have.
@@ -48,7 +40,7 @@ pub(super) fn causes(record: &RunRecord) -> Vec<Cause> {
 /// Cycles of all waits.
 pub(super) fn cycles(record: &RunRecord) -> Option<Bounds> {
     let sum = record.waits.iter().fold(Bounds::default(), |sum, wait| sum + wait.cycles);
-    let most = record.totals.cycles.likely;
+    let most = record.totals.cycles;
     let sum = Bounds { low: sum.low.min(most), likely: sum.likely.min(most), high: sum.high };
     (!record.waits.is_empty()).then_some(sum)
 }
@@ -56,10 +48,16 @@ pub(super) fn cycles(record: &RunRecord) -> Option<Bounds> {
 /// The same as a headline figure.
 pub(super) fn total(record: &RunRecord, model: &Model) -> Option<Quantity> {
     let sum = cycles(record)?;
-    Some(match sum.is_exact() || !record.waits.iter().all(is_followed) {
-        true => model.about(sum.likely, Unit::CYCLES),
-        false => model.bounded(sum, Unit::CYCLES),
-    })
+    Some(of_share(sum, model, Unit::CYCLES))
+}
+
+/// Cycles of which the bounds are those of a share, where no modelled wait is in them.
+fn of_share(cycles: Bounds, model: &Model, unit: Unit) -> Quantity {
+    if model.waits || cycles.is_exact() {
+        model.about(cycles.likely, unit)
+    } else {
+        Quantity::modelled(cycles, unit, model.why.clone())
+    }
 }
 
 /// What the core waited for, and where, the longest first.
@@ -67,7 +65,7 @@ pub(super) fn table(record: &RunRecord, model: &Model) -> Option<Section> {
     if record.waits.is_empty() {
         return None;
     }
-    let all = record.totals.cycles.likely;
+    let all = record.totals.cycles;
     let mut table = Table::new(vec![
         Column::figure(ids::column::CYCLES, "cycles", Unit::CYCLES).of(all),
         Column::figure("rounds", "rounds", Unit::COUNT).worth(2),
@@ -75,10 +73,7 @@ pub(super) fn table(record: &RunRecord, model: &Model) -> Option<Section> {
         Column::text(ids::column::PLACE, "place"),
     ]);
     for wait in &record.waits {
-        let cycles = match wait.cycles.is_exact() || !is_followed(wait) {
-            true => model.cell(wait.cycles.likely),
-            false => model.bounded(wait.cycles, Unit::CYCLES).into(),
-        };
+        let cycles = of_share(wait.cycles, model, Unit::CYCLES).into();
         let (what, place) = (wait.waits_for.as_str(), wait.place.as_str());
         let rounds = match is_open(wait) || is_to_a_time(record) {
             true => model.times(wait.rounds),
@@ -94,7 +89,7 @@ pub(super) fn table(record: &RunRecord, model: &Model) -> Option<Section> {
 /// What helps instead of a better algorithm, if much of the run is waits.
 pub(super) fn advice(record: &RunRecord) -> Option<String> {
     let waits = cycles(record)?;
-    let all = record.totals.cycles.likely.saturating_sub(record.balance.parts().idle);
+    let all = record.totals.cycles.saturating_sub(record.balance.parts().idle);
     (waits.likely.saturating_mul(10) >= all && all > 0).then(|| {
         "Much of the run is spent waiting (table waiting): sleep until an interrupt, or let a \
          timer or DMA do it. For the rest fewer instructions: a better algorithm, a higher \

@@ -6,15 +6,9 @@ use strobe_model::{Cause, CauseCycles};
 use strobe_sim::bus::Bus;
 
 use crate::simulated::drive::Run;
-use crate::simulated::models::Further;
 
 /// Which causes were modelled, and why.
-pub(super) fn of(
-    run: &Run,
-    board: &Board,
-    by_cause: &CauseCycles,
-    further: Further,
-) -> Vec<ModelledCause> {
+pub(super) fn of(run: &Run, board: &Board, by_cause: &CauseCycles) -> Vec<ModelledCause> {
     let counts = &run.machine.observer().0;
     let v7m = board.arm_core().is_some_and(|core| core.timing.kind.architecture().v7m);
     let waits = board.accelerator().is_some() && run.machine.bus().flash_state.0 > 0;
@@ -22,7 +16,7 @@ pub(super) fn of(
         .into_iter()
         .filter_map(|cause| {
             let likely = by_cause[cause];
-            let cycles = further.bounds(likely, counts.slack(cause));
+            let cycles = counts.leeway(cause).around(likely);
             // Even where everything was in the cache, that is the model's word.
             let overlaps = matches!(cause, Cause::Execute | Cause::Refill | Cause::LoadStore);
             let modelled = cause == Cause::FetchWait && waits || v7m && overlaps && likely > 0;

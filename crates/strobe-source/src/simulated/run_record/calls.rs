@@ -1,7 +1,6 @@
 //! What single calls of functions and single windows of a run took, where sums are not enough.
 
 use crate::simulated::run_record::SimTime;
-use strobe_model::Bounds;
 use strobe_model::measurement::Spread;
 
 /// The calls of a function, each from entry to return.
@@ -49,10 +48,6 @@ pub struct WorstCall {
 pub struct Windows {
     /// Cycles of each.
     pub cycles: Spread,
-    /// The least that each may be.
-    pub low: Spread,
-    /// The most that each may be.
-    pub high: Spread,
     /// When the longest began.
     pub longest: Option<SimTime>,
     /// Cycles of the one that was open at the end of the run, which is in no figure above.
@@ -65,12 +60,10 @@ pub struct Windows {
 
 impl Windows {
     /// Takes a window in, which began at a moment and took so many cycles.
-    pub fn add(&mut self, cycles: Bounds, began: SimTime) {
-        if self.cycles.max().is_none_or(|longest| longest < cycles.likely) {
+    pub fn add(&mut self, cycles: u64, began: SimTime) {
+        if self.cycles.max().is_none_or(|longest| longest < cycles) {
             self.longest = Some(began);
         }
-        self.cycles.add(cycles.likely);
-        self.low.add(cycles.low);
-        self.high.add(cycles.high);
+        self.cycles.add(cycles);
     }
 }

@@ -15,11 +15,10 @@ pub struct Wait {
     pub waits_for: String,
     /// What ends it.
     pub until: Until,
-    /// It reads a register of a device, whose time bounds that one run carries along follow.
-    pub polls: bool,
     /// Turns, or calls of the function.
     pub rounds: u64,
-    /// Cycles that are not idle already, with those of functions that it calls to look.
+    /// Cycles that are not idle already, with those of functions that it calls to look; bounds are
+    /// of the share that the loop has of a function which others call as well.
     pub cycles: Bounds,
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::code_profile::Who;
 use crate::code_profile::{AddressShare, CodeProfile, Share};
 use strobe_model::measurement::Finding;
-use strobe_model::{Bounds, Cause, CauseCycles};
+use strobe_model::{Cause, CauseCycles};
 use strobe_symbols::Firmware;
 
 use super::super::{Accumulator, Settings};
@@ -33,10 +33,6 @@ impl Counted for Samples {
 
     fn cycles(&self) -> CauseCycles {
         self.cycles
-    }
-
-    fn bounds(&self) -> Bounds {
-        Bounds::exact(self.cycles.total())
     }
 }
 
@@ -88,8 +84,7 @@ pub fn profile(
             count.cycles += cycles;
         }
         if let Some(who) = who {
-            let bounds = Bounds::exact(n);
-            let share = AddressShare { sample, count: n, idle: 0, jumped: 0, cycles, bounds };
+            let share = AddressShare { sample, count: n, idle: 0, jumped: 0, cycles };
             shares.entry(who).or_default().push(share);
         }
     }
@@ -107,7 +102,7 @@ pub fn profile(
         };
         *sum += sample.count;
     }
-    let share = |(who, addresses)| Share { who, addresses, modelled: Vec::new() };
+    let share = |(who, addresses)| Share { who, addresses };
     names.profile.shares = shares.into_iter().map(share).collect();
     (names.profile, sums)
 }

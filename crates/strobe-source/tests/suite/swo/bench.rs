@@ -172,7 +172,7 @@ impl Traced {
     }
 
     pub(crate) fn cycles(&self) -> u64 {
-        self.record.totals.cycles.likely
+        self.record.totals.cycles
     }
 
     /// What was written to a stimulus port.

@@ -31,11 +31,6 @@ const SLAVE_MODE: u32 = 7;
 /// DTG in BDTR.
 const DEAD_TIME: u32 = 0xff;
 
-/// Whether writing `value` to a register places the counter anew.
-pub(super) fn restarts(register: u32, value: u32) -> bool {
-    register == CNT || register == EGR && value & UPDATE != 0
-}
-
 impl Timer {
     /// Reads a register, with its side effect.
     pub(super) fn read_register(&mut self, register: u32) -> Option<u32> {

@@ -109,7 +109,6 @@ impl Blocks {
             },
             refill,
             target_wait: last.target().map_or(HalfCycles::default(), |t| jump_wait(t, bus)),
-            slack: (0, 0),
             last_at: code.last()?.address,
             jump_to: last.target().unwrap_or(end),
             calls: matches!(last, Insn::Bl { .. } | Insn::Blx { .. }),
@@ -143,8 +142,6 @@ impl Blocks {
             // Going round at once is the main loop's business.
             block.worst = u32::MAX;
         }
-        let (low, high) = block.literal_slack(0..block.meta.len());
-        block.slack = (low as u32, high as u32);
         Some(block)
     }
 }

@@ -17,7 +17,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
 
-use super::code::{self, Exit, ExitKind, Frame, SLACK};
+use super::code::{self, Exit, ExitKind, Frame};
 use super::flags::{self, Flags};
 
 use super::region::Plan;
@@ -27,8 +27,8 @@ use crate::cores::arm::run::EXC_RETURN;
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycles;
 use crate::kernel::flash::accelerator::JUMPED;
+use crate::kernel::model::Model;
 use crate::kernel::observe::StackWindow;
-use crate::kernel::pace::Model;
 use strobe_isa::thumb::insn::{Insn, NO_REG};
 
 /// Builds the function of a region.
@@ -51,7 +51,6 @@ pub(super) fn function(
     };
     let ram = load(&mut b, offset_of!(Frame, ram));
     let flash = load(&mut b, offset_of!(Frame, flash));
-    let slack = load(&mut b, offset_of!(Frame, slack));
     let slots = b.ins().iconst(types::I64, counters.slots.as_mut_ptr() as i64);
     let events = b.ins().iconst(types::I64, counters.events.as_mut_ptr() as i64);
     // What the region uses is known once it is built: the registers are loaded in a block built
@@ -77,7 +76,6 @@ pub(super) fn function(
         ram,
         flash,
         slots,
-        slack,
         events,
         signatures: Vec::new(),
         call_convention: host.default_call_conv,
@@ -134,7 +132,6 @@ pub(super) struct Build<'a> {
     pub(super) ram: Value,
     pub(super) flash: Value,
     slots: Value,
-    pub(super) slack: Value,
     pub(super) events: Value,
     /// Signatures of the functions that are called, by the types of their arguments.
     pub(super) signatures: Vec<(Vec<Type>, SigRef)>,
@@ -552,8 +549,6 @@ impl Build<'_> {
         let instructions = self.b.use_var(self.state.instructions);
         let instructions = self.b.ins().iadd_imm_s(instructions, block.insns.len() as i64);
         self.b.def_var(self.state.instructions, instructions);
-        self.add_to(self.slack, SLACK.0, i64::from(block.slack.0));
-        self.add_to(self.slack, SLACK.1, i64::from(block.slack.1));
     }
 
     /// Adds a constant to a 64-bit number in memory.
@@ -571,19 +566,14 @@ impl Build<'_> {
         self.b.ins().store(trusted(), sum, base, offset as i32);
     }
 
-    /// What the jump's target in flash costs: `HalfCycleCarry::take` and `flash::bounds`. Returns
-    /// the cycles, and how many fewer and more they could be.
-    pub(super) fn target_wait(&mut self, wait: HalfCycles) -> (Value, Value, Value) {
+    /// Cycles that the jump's target in flash costs: `HalfCycleCarry::take`.
+    pub(super) fn target_wait(&mut self, wait: HalfCycles) -> Value {
         let carry = self.b.use_var(self.state.carry);
         let halves = self.b.ins().iadd_imm_s(carry, i64::from(wait.likely));
         let carry = self.b.ins().band_imm_u(halves, 1);
         self.b.def_var(self.state.carry, carry);
         let cycles = self.b.ins().ushr_imm_u(halves, 1);
-        let cycles = self.b.ins().uextend(types::I64, cycles);
-        let low = self.b.ins().iadd_imm_s(cycles, -i64::from(wait.low / 2));
-        let most = self.b.ins().iconst(types::I64, i64::from(wait.high.div_ceil(2)));
-        let high = self.b.ins().isub(most, cycles);
-        (cycles, low, high)
+        self.b.ins().uextend(types::I64, cycles)
     }
 
     /// Waits for the target of the block's direct jump.
@@ -591,14 +581,12 @@ impl Build<'_> {
         if wait.is_zero() {
             return;
         }
-        let (cycles, low, high) = self.target_wait(wait);
+        let cycles = self.target_wait(wait);
         let budget = self.b.use_var(self.state.budget);
         let budget = self.b.ins().isub(budget, cycles);
         self.b.def_var(self.state.budget, budget);
         let slot = self.at.0 * size_of::<Slot>() + offset_of!(Slot, waited);
         self.add_value_to(self.slots, slot, cycles);
-        self.add_value_to(self.slack, SLACK.0, low);
-        self.add_value_to(self.slack, SLACK.1, high);
     }
 
     /// Goes on with another block of the region, if it fits before the horizon. `arrived`: cycles

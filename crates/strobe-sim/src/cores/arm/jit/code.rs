@@ -2,10 +2,6 @@
 
 #![allow(unsafe_code)]
 
-use std::mem::offset_of;
-
-use strobe_model::Bounds;
-
 use cranelift_codegen::ir::{AbiParam, Function, types};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_codegen::settings::{self, Configurable};
@@ -30,8 +26,6 @@ pub(super) struct Frame {
     pub(super) budget: i64,
     /// Instructions retired since reset.
     pub(super) instructions: u64,
-    /// As [`Machine::slack`](crate::cores::arm::Machine).
-    pub(super) slack: *mut (i64, i64),
     /// The half cycle carried.
     pub(super) carry: u32,
     /// Where an indirect jump goes.
@@ -60,7 +54,6 @@ impl Default for Frame {
         Frame {
             budget: 0,
             instructions: 0,
-            slack: std::ptr::null_mut(),
             carry: 0,
             value: 0,
             ram: std::ptr::null_mut(),
@@ -73,9 +66,6 @@ impl Default for Frame {
         }
     }
 }
-
-/// Where the two figures of [`Frame::slack`] are.
-pub(super) const SLACK: (usize, usize) = (offset_of!((i64, i64), 0), offset_of!((i64, i64), 1));
 
 /// Why compiled code returned. The number is part of what it returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,8 +148,7 @@ unsafe extern "C" fn fetch(frame: *mut Frame, block: u32, arrived: u32) -> i64 {
     let frame = unsafe { &mut *frame };
     let accelerator = unsafe { &mut *frame.accelerator };
     accelerator.arrived = arrived;
-    let wait = accelerator.fetch(block);
-    frame.wait(wait)
+    accelerator.fetch(block).likely as i64
 }
 
 /// The instruction at `pc` reads so many bytes at an address in flash; otherwise as [`FETCH`].
@@ -169,8 +158,7 @@ unsafe extern "C" fn read(frame: *mut Frame, pc: u32, address: u32, bytes: u32) 
     // SAFETY: as in `fetch`.
     let frame = unsafe { &mut *frame };
     let accelerator = unsafe { &mut *frame.accelerator };
-    let wait = accelerator.read_span(pc, address, bytes);
-    frame.wait(wait)
+    accelerator.read_span(pc, address, bytes).likely as i64
 }
 
 /// Reports a transfer from an instruction to an address, with the cycles left then, the
@@ -256,17 +244,6 @@ unsafe fn report<O: Observer>(
     }
 }
 
-impl Frame {
-    fn wait(&mut self, wait: Bounds) -> i64 {
-        // SAFETY: the frame's maker borrowed the pair for it, and compiled code does not touch it
-        // during a call.
-        let slack = unsafe { &mut *self.slack };
-        slack.0 += (wait.likely - wait.low) as i64;
-        slack.1 += (wait.high - wait.likely) as i64;
-        wait.likely as i64
-    }
-}
-
 /// No memory at all.
 struct NoMemory;
 
@@ -306,7 +283,7 @@ impl<O: Observer> Machine<O> {
         let machine = &raw mut *self;
         // SAFETY: `entry` points at code that `build::function` made for this signature and that
         // the region keeps; nothing that it calls forgets regions. It touches only: fields of `cpu`
-        // and `frame`; the pair behind `frame.slack`; the region's `Counters`, whose boxes do not
+        // and `frame`; the region's `Counters`, whose boxes do not
         // move, at its own block numbers and its plan's events, of which they hold one each;
         // `frame.accelerator`, and its stamps at numbers of blocks that it was given; guest memory
         // through `frame.ram`, `frame.flash` and `frame.more` after comparing the offset with the
@@ -318,7 +295,6 @@ impl<O: Observer> Machine<O> {
             let frame = &raw mut (*machine).jit.frame;
             let accelerator = &raw mut (*machine).bus.flash_interface.accelerator;
             (*frame).machine = machine.cast();
-            (*frame).slack = &raw mut (*machine).slack;
             (*frame).stamps = (*accelerator).stamps.as_ptr();
             (*frame).accelerator = accelerator;
             Exit::unpack(entry(&raw mut (*machine).cpu, frame, at.entry))

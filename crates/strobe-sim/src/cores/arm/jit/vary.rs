@@ -7,13 +7,13 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, SigRef, Signature, Type, Value, types};
 
 use super::build::{Build, trusted};
-use super::code::{self, SLACK};
+use super::code;
 use super::flags::{self, Flags};
 use super::region::{Otherwise, Place};
 use super::{Event, effect};
 use crate::cores::arm::cpu::Cpu;
 use crate::cores::arm::timing::{MOST_FOR_OPERANDS, SKIPPED, most_for_long_multiply};
-use crate::kernel::pace::Model;
+use crate::kernel::model::Model;
 use strobe_isa::thumb::insn::{Condition, Insn};
 use strobe_isa::thumb::op::LongOp;
 
@@ -56,9 +56,6 @@ impl Build<'_> {
         let budget = self.b.use_var(self.state.budget);
         let budget = self.b.ins().iadd_imm_s(budget, saved);
         self.b.def_var(self.state.budget, budget);
-        let literal = meta.literal_bounds();
-        self.add_to(self.slack, SLACK.0, literal.low as i64 - literal.likely as i64);
-        self.add_to(self.slack, SLACK.1, literal.likely as i64 - literal.high as i64);
         let event = self.event(Otherwise::Skipped);
         self.add_to(self.events, event + offset_of!(Event, count), 1);
     }
@@ -73,26 +70,19 @@ impl Build<'_> {
 
     /// The instruction being built takes so many cycles more than it must, at most `most`.
     fn pay_longer(&mut self, cycles: Value, most: u32) {
-        let most_cycles = self.b.ins().iconst(types::I64, i64::from(most));
-        let none = self.b.ins().iconst(types::I64, 0);
-        let (cycles, low, high) = match self.model {
-            Model::Low => (none, none, none),
-            Model::Likely => {
-                let cycles = self.b.ins().uextend(types::I64, cycles);
-                (cycles, cycles, self.b.ins().isub(most_cycles, cycles))
-            }
-            Model::High => (most_cycles, none, none),
+        let cycles = match self.model {
+            Model::Low => self.b.ins().iconst(types::I64, 0),
+            Model::Likely => self.b.ins().uextend(types::I64, cycles),
+            Model::High => self.b.ins().iconst(types::I64, i64::from(most)),
         };
-        self.pay_event(Otherwise::Longer(most), cycles, low, high);
+        self.pay_event(Otherwise::Longer(most), cycles);
     }
 
-    /// Takes cycles (64 bits), which could be fewer by `low` or more by `high`, and counts them.
-    fn pay_event(&mut self, otherwise: Otherwise, cycles: Value, low: Value, high: Value) {
+    /// Takes cycles (64 bits) and counts them.
+    fn pay_event(&mut self, otherwise: Otherwise, cycles: Value) {
         let budget = self.b.use_var(self.state.budget);
         let budget = self.b.ins().isub(budget, cycles);
         self.b.def_var(self.state.budget, budget);
-        self.add_value_to(self.slack, SLACK.0, low);
-        self.add_value_to(self.slack, SLACK.1, high);
         let event = self.event(otherwise);
         self.add_to(self.events, event + offset_of!(Event, count), 1);
         self.add_value_to(self.events, event + offset_of!(Event, likely), cycles);
@@ -165,13 +155,12 @@ impl Build<'_> {
     pub(super) fn pay_for_arrival(&mut self, to: usize) {
         let arrival = self.plan.blocks[to].block.arrival;
         if !arrival.wait.is_zero() {
-            let (cycles, low, high) = self.target_wait(arrival.wait);
-            self.pay_event(Otherwise::Arrives(to), cycles, low, high);
+            let cycles = self.target_wait(arrival.wait);
+            self.pay_event(Otherwise::Arrives(to), cycles);
         }
         if arrival.late > 0 {
             let cycles = self.b.ins().iconst(types::I64, i64::from(arrival.late));
-            let none = self.b.ins().iconst(types::I64, 0);
-            self.pay_event(Otherwise::ArrivesLate, cycles, none, none);
+            self.pay_event(Otherwise::ArrivesLate, cycles);
         }
     }
 

@@ -12,13 +12,12 @@ use crate::cores::arm::system::{Caller, LostStore, System};
 use crate::cores::arm::timing::Timing;
 use crate::cores::arm::trace::{self, Spent};
 use crate::cores::arm::turns::{MemoryAccess, Place, Recording};
-use crate::cores::arm::waiting::Polled;
 use crate::kernel::bus::Bus;
 use crate::kernel::device::{Reading, Size};
 use crate::kernel::flash::{HalfCycleCarry, bounds};
 use crate::kernel::memory::MemoryKind;
+use crate::kernel::model::Model;
 use crate::kernel::observe::{Access, Wait};
-use crate::kernel::pace::{Drift, Model};
 
 /// Everything, at its exact cycle.
 pub(crate) struct CarefulPort<'a> {
@@ -28,10 +27,6 @@ pub(crate) struct CarefulPort<'a> {
     pub(crate) carry: &'a mut HalfCycleCarry,
     /// Cycle at which the instruction started.
     pub(crate) start: u64,
-    /// The core's drift then.
-    pub(crate) drift: Drift,
-    /// The register of a device that was read, and what it held.
-    pub(crate) polled: Option<Polled>,
     pub(crate) model: Model,
     pub(crate) pc: u32,
     pub(crate) caller: Caller,
@@ -93,9 +88,6 @@ impl CarefulPort<'_> {
             self.data_wait.high += wait.high;
             time += wait.likely as u64;
         }
-        let Wait { low, likely, high, .. } = self.data_wait;
-        self.bus.pace.now = self.drift.and((likely - low, high - likely));
-        self.system.nvic.drift = self.bus.pace.now;
         if self.bus.next_due <= time {
             self.bus.run_events(time);
         }
@@ -377,13 +369,9 @@ impl Port for CarefulPort<'_> {
                 Err(fault) => self.lost_load(fault.address)?,
             }
         };
-        let paced = self.bus.is_paced(address);
-        if paced || PPB.contains(&address) {
+        if self.bus.changes_by_itself(address) || PPB.contains(&address) {
             self.bus.readers.note(self.pc, address);
             self.read_register = true;
-        }
-        if paced && self.model == Model::Likely {
-            self.polled = Some(Polled { address, value, cycle: self.bus.now });
         }
         self.access(address, size, false, value);
         self.several.note(transfer, value);

@@ -146,11 +146,7 @@ impl System {
     /// What ARMv6-M has, and ARMv7-M in the same place. Returns whether it was that.
     fn write_word(&mut self, offset: u32, word: u32, mask: u32, now: u64) -> bool {
         match offset {
-            0x010..=0x01c => {
-                if self.systick.write(offset, word, now) {
-                    self.systick.drift = self.nvic.drift;
-                }
-            }
+            0x010..=0x01c => self.systick.write(offset, word, now),
             0x100..=0x11c => self.nvic.enable_irqs(register(offset), word, true),
             0x180..=0x19c => self.nvic.enable_irqs(register(offset), word, false),
             0x200..=0x21c => {

@@ -66,8 +66,6 @@ pub(super) struct Step {
     pub(super) jumped: bool,
     /// How many accesses there were up to its end.
     pub(super) accesses: u32,
-    /// How far the low and the high model were then.
-    pub(super) slack: (i64, i64),
     pub(super) after: Registers,
 }
 

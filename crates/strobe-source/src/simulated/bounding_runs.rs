@@ -1,9 +1,8 @@
-//! Runs of the low and of the high model beside the likely one: what bounds a run's figures for
-//! certain.
+//! Bounds of a run's figures: two further runs, of the low and of the high model.
 //!
-//! Bounds that are carried along with one run ([`strobe_sim::pace`]) rest on rules for whatever
-//! code may wait for. Two further runs, in which each wait takes the least and the most, rest on
-//! nothing; they take as long again each.
+//! In them each modelled wait takes its minimum and its maximum. The bounds of a figure enclose its
+//! values in all three runs, and need no rule for code that waits for something. Each run takes as
+//! long again. A run that is not repeated has no bounds, and a finding states it ([`no_bounds`]).
 
 mod elsewhere;
 
@@ -12,13 +11,13 @@ use strobe_model::measurement::ids;
 
 use crate::simulated::run_record::{EndReason, RunRecord};
 use strobe_devices::board::Board;
-use strobe_model::Cause;
+use strobe_model::Bounds;
 use strobe_model::measurement::{Content, Finding, Kind, Measurement, Profile, Section, Severity};
 use strobe_model::number::{counted, grouped};
-use strobe_sim::pace::Model;
+use strobe_sim::model::Model;
 use strobe_symbols::Firmware;
 
-use super::measurement::{TURNS, UNBOUNDED};
+use super::measurement::TURNS;
 use super::rig::{self, Chip, Layout};
 use super::settings::{Limit, Settings};
 use super::{Host, Quiet};
@@ -27,42 +26,62 @@ use super::{Host, Quiet};
 const WHY: &str = "waits are modelled: bounds are those of a run with the least of each and of one \
                    with the most";
 
-/// The finding that bounds are those that one run carries along.
-pub const CARRIED: &str = "carried-bounds";
+/// The code of the finding that modelled figures have no bounds.
+pub const NO_BOUNDS: &str = "no-bounds";
 
 /// The warning that a run of another model comes to another end.
 pub const OTHER_END: &str = "other-end-of-model";
 
-/// Why there is nothing to lay beside the likely run.
+/// Why there are no bounding runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Alone {
-    /// A run could not be made, or somebody stopped it.
-    Nothing,
-    /// A run came to another end: what the reader should know of it.
+pub enum NoBounds {
+    /// A run could not be made, or was stopped.
+    NoRun,
+    /// A run came to another end: a sentence on it for the reader.
     OtherEnd(String),
 }
 
-/// Beyond this part more of the likely run's cycles another run has gone astray.
-const PATIENCE: u64 = 2;
-
-/// A run whose carried bounds are not wider than this part of its cycles is not run again for what
-/// entering and leaving handlers leaves open.
-const NARROW: u64 = 1000;
+/// A bounding run stops after so many times the cycles of the likely run. Waits are a part of a
+/// run's cycles, and their maximum is rarely more than twice the likely figure: a run that is twice
+/// as long does not end as the likely one does.
+const LONGEST: u64 = 2;
 
 /// Distributions that a note lists whose numbers of values are unequal in the runs.
 const LISTED: usize = 6;
 
-/// Whether the models make a difference to what was measured: there are waits (for flash, a slow
-/// bus, another master) of which nobody knows how long they are. What entering and leaving handlers
-/// takes is the same in each place, and bounds that are carried along are right; but handlers by
-/// the thousand add up what code that waits for them takes up again.
+/// Whether the models make a difference to a run: some of its waits are modelled.
 pub fn differ(likely: &RunRecord) -> bool {
-    let waits = [Cause::FetchWait, Cause::DataWait, Cause::Contention];
-    let waited =
-        likely.modelled.iter().any(|one| waits.contains(&one.cause) && !one.cycles.is_exact());
-    let wide: u64 = likely.modelled.iter().map(|one| one.cycles.high - one.cycles.low).sum();
-    waited || wide > likely.run_cycles / NARROW
+    modelled_waits(likely).is_some()
 }
+
+/// The cycles of the causes that have modelled waits: those of the run, and what they are with the
+/// minimum and with the maximum of each wait.
+fn modelled_waits(record: &RunRecord) -> Option<Bounds> {
+    let open = record.modelled.iter().filter(|cause| !cause.cycles.is_exact());
+    let sum = open.fold(Bounds::default(), |sum, cause| sum + cause.cycles);
+    (!sum.is_exact()).then_some(sum)
+}
+
+/// The finding that the figures of a run have no bounds, if modelled waits are in them.
+/// [`enclose`] takes it away.
+pub fn no_bounds(record: &RunRecord) -> Option<Finding> {
+    let Bounds { low, likely, high } = modelled_waits(record)?;
+    let [low, likely, high] = [low, likely, high].map(grouped);
+    let text = format!(
+        "Figures marked ~ have no bounds: this is one run, with the likely figure of each modelled \
+         wait. The causes that have such waits take {likely} cycles in it; with the minimum of \
+         each wait they would take {low}, with the maximum {high}."
+    );
+    Some(Finding {
+        advice: Some(ADVICE.to_owned()),
+        ..Finding::new(Severity::Note, NO_BOUNDS, text)
+    })
+}
+
+/// How to get bounds.
+const ADVICE: &str = "`--bounds runs` gives bounds by two further runs, with the minimum and with \
+                      the maximum of each wait; runs with interactive or external input are not \
+                      repeatable.";
 
 /// Runs the low and the high model, at the same time, with what comes in as in the likely run.
 ///
@@ -76,18 +95,18 @@ pub fn run<H: Host + Send>(
     likely: &RunRecord,
     hosts: &mut [H; 2],
     interrupted: &AtomicBool,
-) -> Result<[RunRecord; 2], Alone> {
+) -> Result<[RunRecord; 2], NoBounds> {
     let settings = beside(settings, likely);
     let records = side_by_side(hosts, |model, host| {
         let settings = Settings { model, ..settings.clone() };
         super::record_of(firmware, board, &settings, host, interrupted).ok()
     });
-    let records = records.ok_or(Alone::Nothing)?;
-    let alone = {
-        let mut each = records.iter().zip(["least", "most"]);
-        each.find_map(|(record, of)| unlike(likely, record, of))
+    let records = records.ok_or(NoBounds::NoRun)?;
+    let unlike = {
+        let mut each = records.iter().zip(["minimum", "maximum"]);
+        each.find_map(|(record, of)| other_end(likely, record, of))
     };
-    alone.map_or(Ok(records), Err)
+    unlike.map_or(Ok(records), Err)
 }
 
 /// The same of a rig: all its chips in the low model, and all in the high one. `likely` are the
@@ -100,7 +119,7 @@ pub fn run_rig<H: Host + Send>(
     likely: &[&RunRecord],
     (at, hosts): (usize, &mut [H; 2]),
     interrupted: &AtomicBool,
-) -> Result<[Vec<RunRecord>; 2], Alone> {
+) -> Result<[Vec<RunRecord>; 2], NoBounds> {
     let records = side_by_side(hosts, |model, host| {
         let chips = layout.chips.iter().zip(likely).map(|(chip, likely)| {
             let settings = Settings { model, ..beside(&chip.settings, likely) };
@@ -115,14 +134,14 @@ pub fn run_rig<H: Host + Send>(
         let outcomes = rig::run(layout, &mut ends, interrupted).ok()?;
         Some(outcomes.into_iter().map(|outcome| outcome.record).collect::<Vec<RunRecord>>())
     });
-    let records = records.ok_or(Alone::Nothing)?;
-    let alone = {
-        let runs = records.iter().zip(["least", "most"]);
+    let records = records.ok_or(NoBounds::NoRun)?;
+    let unlike = {
+        let runs = records.iter().zip(["minimum", "maximum"]);
         let mut each =
             runs.flat_map(|(run, of)| run.iter().zip(likely).map(move |ends| (ends, of)));
-        each.find_map(|((one, likely), of)| unlike(likely, one, of))
+        each.find_map(|((one, likely), of)| other_end(likely, one, of))
     };
-    alone.map_or(Ok(records), Err)
+    unlike.map_or(Ok(records), Err)
 }
 
 /// The low and the high model at the same time.
@@ -156,7 +175,7 @@ fn bounded(settings: Settings, likely: &RunRecord) -> Settings {
     if settings.limit.is_some() || ended {
         return settings;
     }
-    let cycles = likely.run_cycles.saturating_mul(PATIENCE);
+    let cycles = likely.run_cycles.saturating_mul(LONGEST);
     Settings { default_limit: Some(Limit::Cycles(cycles.saturating_add(1_000_000))), ..settings }
 }
 
@@ -166,18 +185,17 @@ fn same_end(likely: &RunRecord, other: &RunRecord) -> bool {
 
 /// What is to be stated of a run with the least or the most `of` each wait, where that came to
 /// another end than the likely one.
-fn unlike(likely: &RunRecord, other: &RunRecord, of: &str) -> Option<Alone> {
+fn other_end(likely: &RunRecord, other: &RunRecord, of: &str) -> Option<NoBounds> {
     if same_end(likely, other) {
         return None;
     }
     let end = match other.window.end_reason {
-        EndReason::Interrupted => return Some(Alone::Nothing),
+        EndReason::Interrupted => return Some(NoBounds::NoRun),
         EndReason::DefaultLimit => "it does not come to an end in twice the time".to_owned(),
         _ => super::ended(other).text,
     };
-    Some(Alone::OtherEnd(format!(
-        "with the {of} of each wait the run ends otherwise: {end}; bounds are those of this run \
-         alone, and do not cover that"
+    Some(NoBounds::OtherEnd(format!(
+        "with the {of} of each wait the run ends otherwise: {end}; so there are no bounds"
     )))
 }
 
@@ -192,13 +210,12 @@ pub fn measurement(likely: &RunRecord, others: &[RunRecord; 2]) -> Measurement {
 /// Gives a measurement of the likely run bounds from those of the low and of the high one.
 pub fn enclose(likely: &mut Measurement, others: [&Measurement; 2]) {
     strobe_analyse::envelope::enclose(likely, others, WHY);
-    likely.findings.retain(|finding| finding.code != CARRIED);
+    likely.findings.retain(|finding| finding.code != NO_BOUNDS);
     let unequal = windows(likely, others);
     likely.findings.extend(unequal);
     let elsewhere = elsewhere::functions(likely, others);
     likely.findings.extend(elsewhere);
     for section in &mut likely.sections {
-        section.notes.retain(|note| note != UNBOUNDED);
         let note = numbers(section, others.map(|other| other.section(&section.id)));
         section.notes.extend(note);
         if let Content::Profile(profile) = &mut section.content {
@@ -264,17 +281,20 @@ fn counts(section: &Section) -> Vec<(String, u64)> {
     each.collect()
 }
 
-/// What depends on how often loops go round has the bounds of the runs, or is the same in all.
+/// Measures that were unbounded in one run have the bounds of the runs, or are the same in all.
 fn settle(profile: &mut Profile) {
     let samples = [&profile.leaves, &profile.chains];
     let differs =
         |id: &str| samples.iter().filter_map(|all| all.of(id)).any(|values| !values.low.is_empty());
-    let open = Kind::Modelled { why: TURNS.to_owned() };
-    for measure in profile.measures.iter_mut().filter(|measure| measure.kind == open) {
-        measure.kind = match differs(&measure.id) {
-            true => Kind::Modelled { why: WHY.to_owned() },
-            false => Kind::Exact,
-        };
+    let turns = Kind::Modelled { why: TURNS.to_owned() };
+    for measure in &mut profile.measures {
+        if differs(&measure.id) {
+            if measure.kind == turns {
+                measure.kind = Kind::Modelled { why: WHY.to_owned() };
+            }
+        } else if measure.kind == turns || measure.part.is_none() {
+            measure.kind = Kind::Exact;
+        }
     }
 }
 
