@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use strobe_link::trace::script;
 use strobe_model::Verdict;
 use strobe_report::text::Selection;
-use strobe_source::trace::plan::measurement;
-use strobe_source::trace::script;
+use strobe_source::plan::measurement;
 
 use crate::output::Wanted;
 use crate::{exit, files, input, trace_options};

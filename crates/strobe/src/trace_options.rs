@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use strobe_decode::capture::parse_frequency;
+use strobe_link::trace::target::{self, TARGETS, Target};
 use strobe_model::{
     BusId, Encoding, EventCounters, GlobalTimestamps, Line, PcSampling, PlanReport, SyncPeriod,
     TimestampPrescaler, TraceSettings, Verdict, Watch, WatchAccess, WatchWhat, Watches,
 };
-use strobe_source::trace::plan::{self, PortLoad, Workload};
-use strobe_source::trace::target::{self, TARGETS, Target};
+use strobe_source::plan::{self, PortLoad, Workload};
 use strobe_symbols::Firmware;
 
 use crate::{exit, measurement};
@@ -433,6 +433,6 @@ fn read_plan(path: &Path) -> anyhow::Result<(TraceSettings, String)> {
     let shown = path.display();
     let wrong = |e: &dyn std::fmt::Display| exit::data(format!("{shown} is no plan: {e}"));
     let plan = measurement::read(path)?.ok_or_else(|| wrong(&"it is no measurement"))?;
-    let settings = strobe_source::trace::plan::settings_of(&plan).map_err(|e| wrong(&e))?;
+    let settings = strobe_source::plan::settings_of(&plan).map_err(|e| wrong(&e))?;
     Ok((settings, plan.subject.name))
 }

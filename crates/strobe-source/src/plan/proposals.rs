@@ -4,8 +4,8 @@ use strobe_model::{EventCounters, Line, PcSampling, PlanProposal, TraceSettings,
 
 use super::budget::Budget;
 use super::{BAUDS, MAX_BAUD_ERROR, Workload};
-use crate::trace::registers;
-use crate::trace::target::Target;
+use strobe_link::trace::registers;
+use strobe_link::trace::target::Target;
 
 /// The nearest set-ups that fit: a faster line, a longer period, less that is traced, and if none
 /// of these does alone, all together.

@@ -13,10 +13,11 @@ use strobe_model::{
     Bounds, Line, PcSampling, PlanLine, PlanReport, PlanSamples, TraceSettings, Verdict,
 };
 
+use strobe_link::trace::registers::{self, Error};
+use strobe_link::trace::target::Target;
+
 use self::budget::Budget;
 use self::proposals::proposals;
-use super::registers::{self, Error};
-use super::target::Target;
 
 pub use measurement::{measurement, settings_of};
 
