@@ -7,7 +7,7 @@
 
 use strobe_decode::kit::{Decoder, Event, Stats, is_likely, values_of};
 use strobe_source::archive::report::HeapThread;
-use strobe_source::traced::Transport;
+use strobe_decode::kit::Transport;
 use strobe_source::traced::{Accumulator, KitSetting, Settings, Tracks};
 use strobe_synth::kit::{frame, head};
 

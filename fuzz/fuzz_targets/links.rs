@@ -5,7 +5,7 @@
 #![no_main]
 
 use strobe_decode::orbflow::{self, Decoder};
-use strobe_source::trace::openocd::messages::{Answer, Messages, answer, event, words};
+use strobe_link::trace::openocd::messages::{Answer, Messages, answer, event, words};
 
 /// The events of all messages, and the bytes of the pin in them.
 fn openocd<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<String>, Vec<u8>) {

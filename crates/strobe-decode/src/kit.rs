@@ -10,6 +10,17 @@
 //! is found. [`Decoder`] accepts pieces of any size, reports frames and undecodable places, and
 //! counts every byte. It does not interpret the records.
 
+/// What records came over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// Two stimulus ports of the ITM.
+    #[default]
+    Itm,
+    /// A buffer in RAM that a debug probe reads.
+    Rtt,
+    /// A sink of bytes that the firmware brings, as a serial port.
+    Bytes,
+}
 /// Size of a frame without a value, and what each value adds.
 pub const FRAME_BYTES: usize = 11;
 /// Bytes of a word.

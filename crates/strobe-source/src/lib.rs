@@ -3,12 +3,13 @@
 //!
 //! - `simulated` runs firmware on a simulated board: profiles, pins, heap, benchmarks, rigs.
 //! - `cycles` works out what each instruction of a function takes.
-//! - [`trace`] plans what a trace pin carries, opens links to one, and programs firmware.
+//! - [`plan`] works out what a trace pin can carry.
 //! - [`traced`] adds up what a trace pin or the firmware's kit has sent.
 //! - [`archive`] gives meaning to events and samples that others recorded.
-//! - [`defmt`], [`serial`] and [`network`] are the host's ends of messages, ports and cables.
+//! - [`defmt`] is the host's end of messages.
 //!
-//! The first two are there with the feature `simulator`. No source knows views or exports.
+//! The first two are there with the feature `simulator`. No source knows views or exports, or opens
+//! anything: bytes of boards come over the links of `strobe-link`.
 
 pub mod archive;
 mod attach;
@@ -20,11 +21,9 @@ mod exception;
 mod growth;
 mod measuring;
 mod names;
-pub mod network;
-pub mod serial;
+pub mod plan;
 #[cfg(feature = "simulator")]
 pub mod simulated;
-pub mod trace;
 pub mod traced;
 
 pub use attach::{Attach, attach};

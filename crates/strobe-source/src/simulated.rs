@@ -11,6 +11,7 @@ mod families;
 pub mod fit;
 mod fuses;
 mod heap;
+pub mod link;
 mod lost;
 mod measurement;
 mod overflow;

@@ -31,13 +31,15 @@ pub mod totals;
 mod watched;
 mod windows;
 
+use strobe_decode::kit::Transport;
+
 use crate::traced::totals::Recording;
 
 use crate::defmt::Table;
 
 pub use accumulator::Accumulator;
 pub use intake::{Intake, Listener, Payload};
-pub use kit::model::Transport;
+
 pub use kit::{KitSetting, kit_setting};
 pub use record::{NONSENSE_PERCENT, StreamRecord};
 pub use replay::Error as ReplayError;

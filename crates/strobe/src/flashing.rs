@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use strobe_decode::container::Flashed;
+use strobe_link::trace::flash::{Observer, Step};
 use strobe_report::grouped;
-use strobe_source::trace::flash::{Observer, Step};
 
 use crate::terminal;
 

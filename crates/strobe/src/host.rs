@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use strobe_link::network::HostPlug;
+use strobe_link::serial::HostPort;
 use strobe_report::visible::Stream;
 use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;
-use strobe_source::network::HostPlug;
-use strobe_source::serial::HostPort;
 use strobe_source::simulated::{Host, Progress, Recorder, trace};
 
 use crate::gallery::Gallery;

@@ -9,20 +9,22 @@ use std::time::Duration;
 use strobe_decode::container::PayloadKind;
 use strobe_decode::trace_settings::TraceSettings;
 use strobe_devices::board::Board;
+use strobe_link::trace::flash::{self, Image, Observer};
+use strobe_link::trace::link::Error;
+use strobe_link::trace::links::{self, Access, Origin, Request};
+use strobe_link::trace::open::Tap;
+use strobe_link::trace::place::{self, Place};
+use strobe_link::trace::probe::Polling;
+use strobe_link::trace::target::{self, Target};
+use strobe_source::plan::report::Verdict;
 use strobe_source::simulated;
-use strobe_source::trace::flash::{self, Image, Observer};
-use strobe_source::trace::link::Error;
-use strobe_source::trace::links::{self, Access, Origin, Request};
-use strobe_source::trace::open::Tap;
-use strobe_source::trace::place::{self, Place};
-use strobe_source::trace::plan::report::Verdict;
-use strobe_source::trace::probe::Polling;
-use strobe_source::trace::target::{self, Target};
+use strobe_source::simulated::link::Startup;
+use strobe_source::traced::kit_setting;
 use strobe_symbols::Firmware;
 
 use crate::{board, capture, exit, files, input, plan, simulate, trace_options};
 
-pub use strobe_source::trace::links::Opened;
+pub use strobe_link::trace::links::Opened;
 
 /// The part of `--help` that names the sources.
 pub const SOURCES: &str = "\
@@ -158,7 +160,7 @@ pub fn open(
             let (path, firmware) = firmware.ok_or_else(needed)?;
             let board = simulated_board(name, firmware)?;
             // The board's thread has a firmware of its own.
-            Origin::Simulated(Box::new((board, input::firmware(path)?)))
+            Origin::Simulated(Box::new(Startup { board, firmware: input::firmware(path)? }))
         }
     };
     request.trace = options.settings(&origin, &request.access, elf)?;
@@ -198,7 +200,9 @@ impl Options {
             ..Request::default()
         };
         if let Some(channel) = self.rtt {
-            request.read_buffer((channel, self.rtt_at.clone()), self.poll_rate, firmware);
+            let way = firmware.and_then(kit_setting).map(|kit| kit.way);
+            let place = (channel, self.rtt_at.clone());
+            request.read_buffer(place, self.poll_rate, firmware, way);
         }
         request
     }
@@ -225,7 +229,7 @@ impl Options {
         let (family, needed) = match (origin, access) {
             (Origin::OpenOcd(_) | Origin::Probe(_), Access::Rtt(..)) => return Ok(None),
             (Origin::OpenOcd(_) | Origin::Probe(_), Access::Pin) => (chip, true),
-            (Origin::Simulated(board), _) => (target::of_chip(board.0.name()), claimed),
+            (Origin::Simulated(board), _) => (target::of_chip(board.name()), claimed),
             (Origin::Probe(_) | Origin::OpenOcd(_) | Origin::Tap(_), _) => (None, false),
         };
         if !needed && !claimed {

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use strobe_link::trace::script;
 use strobe_report::text::Selection;
-use strobe_source::trace::plan::measurement;
-use strobe_source::trace::plan::report::Verdict;
-use strobe_source::trace::script;
+use strobe_source::plan::measurement;
+use strobe_source::plan::report::Verdict;
 
 use crate::output::Wanted;
 use crate::{exit, files, input, trace_options};
@@ -70,9 +70,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match args.script {
         // What would lose nearly everything is not written out to be used.
         Some(_) if refused => {}
-        Some(Script::Openocd) => args.result.write(script::openocd(&plan).as_bytes())?,
-        Some(Script::Gdb) => args.result.write(script::gdb(&plan).as_bytes())?,
-        Some(Script::ProbeRs) => args.result.write(script::probe_rs(&plan).as_bytes())?,
+        Some(Script::Openocd) => args.result.write(script::openocd(&plan.set_up()).as_bytes())?,
+        Some(Script::Gdb) => args.result.write(script::gdb(&plan.set_up()).as_bytes())?,
+        Some(Script::ProbeRs) => args.result.write(script::probe_rs(&plan.set_up()).as_bytes())?,
         None => args.result.measurement(&measurement(&plan), &selection(args))?,
     }
     if refused {
@@ -91,7 +91,7 @@ fn selection(args: &Args) -> Selection {
 }
 
 /// Why a plan is refused.
-pub fn loses(plan: &strobe_source::trace::plan::report::PlanReport) -> String {
+pub fn loses(plan: &strobe_source::plan::report::PlanReport) -> String {
     let percent = |ppm: u64| (ppm + 5000) / 10_000;
     let loss = plan.loss_ppm;
     let instead = match plan.proposals.first() {

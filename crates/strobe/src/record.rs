@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use strobe_decode::container::{Elf, Header, Note, PayloadKind, Polled, Writer};
+use strobe_link::trace::link::{Error, ReadOutcome, Sample};
 use strobe_model::spelling;
-use strobe_source::trace::link::{Error, ReadOutcome, Sample};
 use strobe_symbols::Firmware;
 
 use crate::files::{self, Recording};

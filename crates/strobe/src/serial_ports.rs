@@ -3,8 +3,8 @@
 
 use std::io::{self, Read};
 
-use strobe_source::network::{self, HostPlug};
-use strobe_source::serial::{HostPort, InputSpec, Source, Spec, Target};
+use strobe_link::network::{self, HostPlug};
+use strobe_link::serial::{HostPort, InputSpec, Source, Spec, Target};
 
 use crate::exit;
 use crate::files::{self, Kind};

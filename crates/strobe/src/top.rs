@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use strobe_link::trace::link::ReadOutcome;
 use strobe_model::measurement::Measurement;
 use strobe_report::file;
 use strobe_report::text::{Top, top};
-use strobe_source::trace::link::ReadOutcome;
 use strobe_source::traced::Session;
 use strobe_symbols::Firmware;
 

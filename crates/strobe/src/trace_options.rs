@@ -8,9 +8,9 @@ use strobe_decode::trace_settings::{
     WatchAccess, WatchWhat, Watches,
 };
 use strobe_decode::trace_settings::{SyncPeriod, TimestampPrescaler};
-use strobe_source::trace::plan::report::{PlanReport, Verdict};
-use strobe_source::trace::plan::{self, PortLoad, Workload};
-use strobe_source::trace::target::{self, TARGETS, Target};
+use strobe_link::trace::target::{self, TARGETS, Target};
+use strobe_source::plan::report::{PlanReport, Verdict};
+use strobe_source::plan::{self, PortLoad, Workload};
 use strobe_symbols::Firmware;
 
 use crate::{exit, measurement};
@@ -436,6 +436,6 @@ fn read_plan(path: &Path) -> anyhow::Result<(TraceSettings, String)> {
     let shown = path.display();
     let wrong = |e: &dyn std::fmt::Display| exit::data(format!("{shown} is no plan: {e}"));
     let plan = measurement::read(path)?.ok_or_else(|| wrong(&"it is no measurement"))?;
-    let settings = strobe_source::trace::plan::settings_of(&plan).map_err(|e| wrong(&e))?;
+    let settings = strobe_source::plan::settings_of(&plan).map_err(|e| wrong(&e))?;
     Ok((settings, plan.subject.name))
 }

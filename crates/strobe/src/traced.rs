@@ -8,9 +8,9 @@ use std::io::BufReader;
 use std::path::Path;
 
 use strobe_decode::container::{self, Header, PayloadKind};
+use strobe_link::trace::link::Link;
+use strobe_link::trace::open::Tap;
 use strobe_model::measurement::Timeline;
-use strobe_source::trace::link::Link;
-use strobe_source::trace::open::Tap;
 use strobe_source::traced::StreamRecord;
 use strobe_source::traced::{self, Port, ReplayError, Session};
 use strobe_symbols::Firmware;

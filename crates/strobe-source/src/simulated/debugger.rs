@@ -1,11 +1,11 @@
 //! Somebody who looks at a simulated board's memory while it runs, as a debug probe does.
 
 use strobe_devices::machine::Machine;
+use strobe_link::trace::link::Error;
+use strobe_link::trace::program::Registers;
 use strobe_sim::device::Size;
 
 use super::drive::Watch;
-use crate::trace::link::Error;
-use crate::trace::program::Registers;
 
 /// Looks at memory now and then.
 pub trait Debugger {

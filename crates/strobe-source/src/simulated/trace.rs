@@ -30,8 +30,8 @@ pub struct RegisterWrite {
     pub mask: u32,
 }
 
-impl From<&crate::trace::plan::report::RegisterWrite> for RegisterWrite {
-    fn from(write: &crate::trace::plan::report::RegisterWrite) -> Self {
+impl From<&strobe_link::trace::registers::RegisterWrite> for RegisterWrite {
+    fn from(write: &strobe_link::trace::registers::RegisterWrite) -> Self {
         RegisterWrite { address: write.address, value: write.value, mask: write.mask }
     }
 }

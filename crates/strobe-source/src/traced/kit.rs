@@ -12,7 +12,7 @@ mod reader;
 mod threads;
 mod totals;
 
-use crate::traced::kit::model::Transport;
+use strobe_decode::kit::Transport;
 use strobe_symbols::Firmware;
 
 pub(super) use self::frames::Frames;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::code_profile::CodeProfile;
-use crate::traced::kit::model::{Kit, Transport};
+use crate::traced::kit::model::Kit;
 use crate::traced::totals::{
     FrameTotals, PacketKind, Sampling, StreamTotals, TimeBase, Traced, Watched,
 };
+use strobe_decode::kit::Transport;
 use strobe_decode::swo::reader::Reader;
 use strobe_model::measurement::{
     Balance, ClockSpan, Finding, Instrument, Loss, Measurement, Parts, Settings as Environment,

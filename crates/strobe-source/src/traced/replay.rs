@@ -4,9 +4,9 @@ use std::io::Read;
 use std::time::Duration;
 
 use strobe_decode::container::{Content, Ending, Reader, Summary};
+use strobe_link::trace::link::{self, Link, ReadOutcome};
 
 use super::session::{self, Session};
-use crate::trace::link::{self, Link, ReadOutcome};
 
 /// How long to wait for bytes of a file at once.
 const WAIT: Duration = Duration::from_millis(100);

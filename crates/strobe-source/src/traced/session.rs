@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::traced::kit::model::Transport;
 use crate::traced::record::StreamRecord;
 use strobe_decode::container::{Header, Note};
+use strobe_decode::kit::Transport;
 use strobe_decode::swo::packet::Packet;
 use strobe_decode::swo::reader::Hint;
 use strobe_decode::swo::timeline::{Event, Events, Group, What};

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
 use strobe_devices::board::Board;
+use strobe_link::trace::program::Registers;
 use strobe_model::measurement::{Content, Profile};
 use strobe_sim::semihost::Console;
 use strobe_source::simulated::{self, Debugger, HeapSettings, Heaps, Host, Limit, Settings};
-use strobe_source::trace::program::Registers;
 
 use crate::measurement::firmware;
 

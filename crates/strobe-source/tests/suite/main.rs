@@ -1,4 +1,4 @@
-//! Sources from outside: links to trace pins, the simulated pin, events of archives, trace plans.
+//! Sources from outside: the simulated pin, events of archives, trace plans.
 //!
 //! One binary: every further one would link the crates anew.
 
@@ -6,7 +6,6 @@ mod archive_events;
 mod heap;
 mod heap_sampling;
 mod heap_shapes;
-mod links;
 mod measurement;
 mod models;
 mod swo;

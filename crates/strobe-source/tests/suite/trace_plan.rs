@@ -3,11 +3,11 @@
 use std::num::NonZeroU32;
 
 use strobe_decode::trace_settings::*;
+use strobe_link::trace::registers::{Error, RegisterWrite, writes, writes_off};
+use strobe_link::trace::target::{TARGETS, Target, find};
 use strobe_model::Bounds;
-use strobe_source::trace::plan::report::*;
-use strobe_source::trace::plan::{PortLoad, Workload, measurement, plan};
-use strobe_source::trace::registers::{Error, writes, writes_off};
-use strobe_source::trace::target::{TARGETS, Target, find};
+use strobe_source::plan::report::*;
+use strobe_source::plan::{PortLoad, Workload, measurement, plan};
 
 fn target(name: &str) -> &'static Target {
     find(name).expect("a family")

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use strobe_link::network;
+use strobe_link::serial::Target;
 use strobe_model::spelling;
 use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
-use strobe_source::network;
-use strobe_source::serial::Target;
 use strobe_source::simulated::trace::Programme;
 use strobe_source::simulated::{Description, HeapSettings, Limit, SerialInput, Settings, Systems};
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use strobe_source::network;
-use strobe_source::serial::{InputSpec, Source, Spec, Target};
+use strobe_link::network;
+use strobe_link::serial::{InputSpec, Source, Spec, Target};
 use strobe_source::simulated::trace::RegisterWrite;
 
 use super::PathFor;

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use crate::common::{self, recorded, strobe};
-use strobe_source::trace::plan;
+use strobe_source::plan;
 
 /// The measurement of something else.
 const SERIAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/captures/serial.vcd");

@@ -4,19 +4,8 @@
 //! Times are in core cycles if the length of a tick is known, else in ticks.
 
 use crate::archive::report::HeapSeen;
+use strobe_decode::kit::Transport;
 use strobe_model::measurement::Spread;
-
-/// What records came over.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Transport {
-    /// Two stimulus ports of the ITM.
-    #[default]
-    Itm,
-    /// A buffer in RAM that a debug probe reads.
-    Rtt,
-    /// A sink of bytes that the firmware brings, as a serial port.
-    Bytes,
-}
 
 /// Records of the kit: `records` came, `lost` did not.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,8 +1,9 @@
 //! The firmware's own records: marks, regions, values and channels by the names that it gives them.
 
 use crate::exception::exception_name;
-use crate::traced::kit::model::{Kit, Transport};
+use crate::traced::kit::model::Kit;
 use crate::traced::totals::{TimeBase, Traced};
+use strobe_decode::kit::Transport;
 use strobe_model::measurement::{Cell, Column, Content, Measurement, Table, Unit, ids};
 
 use super::events::{Series, series, some};

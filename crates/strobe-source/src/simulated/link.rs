@@ -12,12 +12,16 @@ use std::time::Duration;
 
 use strobe_decode::container::Note;
 use strobe_devices::board::Board;
+use strobe_link::trace::link::{Error, Link, ReadOutcome};
+use strobe_link::trace::program::Registers;
+use strobe_link::trace::rtt::{Rtt, Wanted};
 use strobe_sim::semihost::Console;
 use strobe_symbols::Firmware;
 
-use super::link::{Error, Link, ReadOutcome};
-use super::program::Registers;
-use super::rtt::{Rtt, Wanted};
+mod start;
+
+pub use start::Startup;
+
 use crate::simulated::trace::{Pin, Programme};
 use crate::simulated::{self, Debugger, Host, Limit, Progress, Settings};
 

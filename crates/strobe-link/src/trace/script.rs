@@ -5,20 +5,29 @@
 
 use std::fmt::Write;
 
-use crate::trace::plan::report::{PlanReport, RegisterWrite};
-use strobe_decode::trace_settings::Encoding;
+use strobe_decode::trace_settings::{Encoding, TraceSettings};
 
-use super::registers::to_check;
+use super::registers::{RegisterField, RegisterWrite, to_check};
+
+/// What a script sets up.
+#[derive(Debug, Clone, Copy)]
+pub struct SetUp<'a> {
+    /// What the hardware is to send.
+    pub settings: &'a TraceSettings,
+    /// The target that the registers are those of.
+    pub target: &'a str,
+    /// Writes in their order.
+    pub registers: &'a [RegisterWrite],
+}
 
 /// What a line does, in a few words.
 fn comment(write: &RegisterWrite) -> String {
-    let name =
-        |f: &crate::trace::plan::report::RegisterField| format!("{} {:#x}", f.field, f.value);
+    let name = |f: &RegisterField| format!("{} {:#x}", f.field, f.value);
     let fields: Vec<String> = write.fields.iter().map(name).collect();
     format!("{}: {}", write.register, fields.join(", "))
 }
 
-fn head(plan: &PlanReport) -> String {
+fn head(plan: &SetUp<'_>) -> String {
     let line = &plan.settings.line;
     format!(
         "# Trace set-up: core {} Hz, {} baud, target {}. Written by `strobe plan`.\n",
@@ -29,7 +38,7 @@ fn head(plan: &PlanReport) -> String {
 }
 
 /// A script for OpenOCD 0.11 and later: `openocd -f board.cfg -f plan.cfg -c init -c strobe_trace`.
-pub fn openocd(plan: &PlanReport) -> String {
+pub fn openocd(plan: &SetUp<'_>) -> String {
     let mut out = head(plan);
     out += "# openocd -f YOUR-BOARD.cfg -f THIS-FILE -c init -c \"strobe_pin OUTPUT\" -c \
             strobe_trace\n";
@@ -74,7 +83,7 @@ pub fn openocd(plan: &PlanReport) -> String {
     );
     out += "        $name enable\n    }\n}\n\n";
     out += "proc strobe_trace {} {\n";
-    for write in &plan.registers {
+    for write in plan.registers {
         let RegisterWrite { address, value, mask, .. } = write;
         let _ = writeln!(out, "    # {}", comment(write));
         if write.keeps_others() {
@@ -84,7 +93,7 @@ pub fn openocd(plan: &PlanReport) -> String {
         }
     }
     out += "\n";
-    for write in to_check(&plan.registers) {
+    for write in to_check(plan.registers) {
         let RegisterWrite { register, address, value, check, .. } = write;
         let value = value & check;
         let _ = writeln!(
@@ -96,11 +105,11 @@ pub fn openocd(plan: &PlanReport) -> String {
 }
 
 /// Commands for GDB: `source plan.gdb`, then `strobe_trace`.
-pub fn gdb(plan: &PlanReport) -> String {
+pub fn gdb(plan: &SetUp<'_>) -> String {
     let mut out = head(plan);
     out += "# (gdb) source THIS-FILE\n# (gdb) strobe_trace\n\n";
     out += "define strobe_trace\n  set language c\n";
-    for write in &plan.registers {
+    for write in plan.registers {
         let RegisterWrite { address, value, mask, .. } = write;
         let _ = writeln!(out, "  # {}", comment(write));
         let word = format!("*(volatile unsigned int *){address:#010x}");
@@ -110,7 +119,7 @@ pub fn gdb(plan: &PlanReport) -> String {
             let _ = writeln!(out, "  set {word} = {value:#010x}U");
         }
     }
-    for write in to_check(&plan.registers) {
+    for write in to_check(plan.registers) {
         let RegisterWrite { register, address, value, check, .. } = write;
         let value = value & check;
         let word = format!("*(volatile unsigned int *){address:#010x}");
@@ -128,7 +137,7 @@ pub fn gdb(plan: &PlanReport) -> String {
 }
 
 /// A shell script that has probe-rs write the registers.
-pub fn probe_rs(plan: &PlanReport) -> String {
+pub fn probe_rs(plan: &SetUp<'_>) -> String {
     let mut out = String::from("#!/bin/sh\n");
     out += &head(plan);
     out += "# sh THIS-FILE CHIP, with the chip as `probe-rs chip list` has it. The probe itself \
@@ -152,7 +161,7 @@ pub fn probe_rs(plan: &PlanReport) -> String {
     out += "word() { probe-rs read --chip \"$chip\" b32 \"$1\" 1 | tr -d ' \\r\\n'; }\n";
     out += "update() { put \"$1\" \"$(printf '0x%08x' $(( (0x$(word \"$1\") & ~$3 & 0xffffffff) | \
             $2 )))\"; }\n";
-    for write in &plan.registers {
+    for write in plan.registers {
         let RegisterWrite { address, value, mask, .. } = write;
         let _ = writeln!(out, "# {}", comment(write));
         if write.keeps_others() {

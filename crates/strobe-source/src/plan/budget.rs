@@ -3,7 +3,7 @@
 //! Packet sizes are those of DDI 0403 appendix D4. Whatever is lost is lost in whole packets, each
 //! time with a packet that marks it, which takes room too.
 
-use crate::trace::plan::report::{PlanPart, Verdict};
+use crate::plan::report::{PlanPart, Verdict};
 use strobe_decode::trace_settings::{
     Encoding, EventCounters, GlobalTimestamps, Line, TraceSettings, Watch, WatchWhat,
 };

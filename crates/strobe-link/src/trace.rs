@@ -1,13 +1,11 @@
-//! The trace hardware of a real board: how it is set up, what its pin can carry, and the links that
-//! bring its bytes here.
+//! The trace hardware of a board: how it is set up, and the links that bring its bytes here.
 //!
-//! - [`plan`] states what a set-up needs and what the pin has.
 //! - [`registers`] turns a set-up into writes, for the chips of [`target`].
 //! - [`script`] spells them for OpenOCD, GDB and probe-rs.
 //! - [`place`] reads the names of sources, and [`links`] opens any of them as it is wanted.
-//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`simulated`],
-//!   [`openocd`] and [`probe`] are such links, and [`orbflow`] is one around another; [`open`]
-//!   opens those that only listen.
+//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`openocd`] and
+//!   [`probe`] are such links, and [`orbflow`] is one around another; [`open`] opens those that
+//!   only listen.
 //! - [`rtt`] reads a buffer in RAM over a debug port instead of a pin.
 //! - [`program`] carries out writes over the last two, and reads them back; [`flash`] programs the
 //!   firmware over them.
@@ -23,7 +21,6 @@ pub mod openocd;
 pub mod orbflow;
 mod pieces;
 pub mod place;
-pub mod plan;
 pub mod probe;
 #[cfg(feature = "probe")]
 pub mod probe_rs;
@@ -33,8 +30,6 @@ pub mod rtt;
 pub mod script;
 #[cfg(unix)]
 pub mod serial;
-#[cfg(feature = "simulator")]
-pub mod simulated;
 pub mod stream;
 pub mod target;
 pub mod tcp;

@@ -1,12 +1,12 @@
 //! What to change in a set-up that needs more than its pin carries.
 
-use crate::trace::plan::report::{PlanProposal, Verdict};
+use crate::plan::report::{PlanProposal, Verdict};
 use strobe_decode::trace_settings::{EventCounters, Line, PcSampling, TraceSettings};
 
 use super::budget::Budget;
 use super::{BAUDS, MAX_BAUD_ERROR, Workload};
-use crate::trace::registers;
-use crate::trace::target::Target;
+use strobe_link::trace::registers;
+use strobe_link::trace::target::Target;
 
 /// The nearest set-ups that fit: a faster line, a longer period, less that is traced, and if none
 /// of these does alone, all together.

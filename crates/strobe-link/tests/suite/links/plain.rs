@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use strobe_decode::capture::{Capture, Channel, Edge, Level, Tick};
 use strobe_decode::container::Note;
-use strobe_source::trace::capture::Captured;
-use strobe_source::trace::link::{Error, Link, ReadOutcome};
-use strobe_source::trace::orbflow::Orbflow;
-use strobe_source::trace::stream::Stream;
-use strobe_source::trace::tcp::Tcp;
+use strobe_link::trace::capture::Captured;
+use strobe_link::trace::link::{Error, Link, ReadOutcome};
+use strobe_link::trace::orbflow::Orbflow;
+use strobe_link::trace::stream::Stream;
+use strobe_link::trace::tcp::Tcp;
 use strobe_synth::{UartWave, orbflow};
 
 use super::listen;

@@ -10,14 +10,15 @@ pub mod report;
 #[cfg(test)]
 mod tests;
 
-use crate::trace::plan::report::{PlanLine, PlanReport, PlanSamples, Verdict};
+use crate::plan::report::{PlanLine, PlanReport, PlanSamples, Verdict};
 use strobe_decode::trace_settings::{Line, PcSampling, TraceSettings};
 use strobe_model::Bounds;
 
+use strobe_link::trace::registers::{self, Error};
+use strobe_link::trace::target::Target;
+
 use self::budget::Budget;
 use self::proposals::proposals;
-use super::registers::{self, Error};
-use super::target::Target;
 
 pub use measurement::{measurement, settings_of};
 

@@ -1,19 +1,37 @@
-//! A simulated board as a link: its trace blocks are set up as was asked for; if nothing was, the
-//! firmware's own set-up holds.
+//! Starts a simulated board as a link: its trace blocks are set up as was asked for; if nothing
+//! was, the firmware's own set-up holds.
 
 use strobe_devices::board::Board;
+use strobe_link::trace::link::Error;
+use strobe_link::trace::links::{Access, Opened, Request, Startable};
+use strobe_link::trace::registers;
 use strobe_symbols::Firmware;
 
-use super::{Access, Opened, Request};
+use super::{Setup, Simulated};
 use crate::simulated::trace::{Programme, RegisterWrite};
-use crate::trace::link::Error;
-use crate::trace::registers;
-use crate::trace::simulated::{Setup, Simulated};
 
 /// RTT is read so often in a second of the board's own time, unless otherwise asked.
 const RTT_HZ: u32 = 1000;
 
-pub fn open((board, firmware): (Board, Firmware), request: &Request<'_>) -> Result<Opened, Error> {
+/// A board with the firmware that it runs, not started yet.
+pub struct Startup {
+    /// The board.
+    pub board: Board,
+    /// What it runs.
+    pub firmware: Firmware,
+}
+
+impl Startable for Startup {
+    fn name(&self) -> &str {
+        self.board.name()
+    }
+
+    fn start(self: Box<Self>, request: &Request<'_>) -> Result<Opened, Error> {
+        open(*self, request)
+    }
+}
+
+fn open(Startup { board, firmware }: Startup, request: &Request<'_>) -> Result<Opened, Error> {
     let rtt = match &request.access {
         Access::Rtt(wanted, rate) => Some((wanted.clone(), rate.unwrap_or(RTT_HZ))),
         Access::Pin | Access::Poll(..) => None,

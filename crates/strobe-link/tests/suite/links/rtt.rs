@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use strobe_source::trace::link::{Error, Link, ReadOutcome};
-use strobe_source::trace::program::Registers;
-use strobe_source::trace::rtt::{Polled, USUAL_RAM, Wanted};
+use strobe_link::trace::link::{Error, Link, ReadOutcome};
+use strobe_link::trace::program::Registers;
+use strobe_link::trace::rtt::{Polled, USUAL_RAM, Wanted};
 
 use super::target::Chip;
 

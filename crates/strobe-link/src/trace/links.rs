@@ -5,11 +5,9 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::traced::Transport;
 use strobe_decode::container::{Flashed, PayloadKind, Source};
+use strobe_decode::kit::Transport;
 use strobe_decode::trace_settings::TraceSettings;
-#[cfg(feature = "simulator")]
-use strobe_devices::board::Board;
 use strobe_symbols::Firmware;
 
 use super::flash::{Image, Observer};
@@ -20,7 +18,6 @@ use super::place::Place;
 use super::probe::Polling;
 use super::rtt;
 use super::target::Target;
-use crate::traced::kit_setting;
 
 mod fits;
 #[cfg(feature = "probe")]
@@ -29,10 +26,20 @@ mod probes;
 #[cfg(not(feature = "probe"))]
 #[path = "links/without.rs"]
 mod probes;
-#[cfg(feature = "simulator")]
-mod simulated;
 
 pub use fits::fits;
+
+/// A board that starts as it is wanted when it is opened, as a simulated one.
+pub trait Startable {
+    /// The board's name.
+    fn name(&self) -> &str;
+
+    /// Starts the board and reads its trace pin or its RAM.
+    ///
+    /// # Errors
+    /// [`Error::Unfit`] if it cannot be set up so.
+    fn start(self: Box<Self>, request: &Request<'_>) -> Result<Opened, Error>;
+}
 
 /// What is at the other end.
 pub enum Origin<'a> {
@@ -42,9 +49,8 @@ pub enum Origin<'a> {
     OpenOcd(&'a str),
     /// A debug probe: the only one, or the one of that selector.
     Probe(Option<&'a str>),
-    /// A simulated board and the firmware that it runs.
-    #[cfg(feature = "simulator")]
-    Simulated(Box<(Board, Firmware)>),
+    /// A simulated board with the firmware that it runs.
+    Simulated(Box<dyn Startable>),
 }
 
 impl Origin<'_> {
@@ -53,7 +59,6 @@ impl Origin<'_> {
             Origin::Tap(_) => Place::Input,
             Origin::OpenOcd(address) => Place::OpenOcd(address),
             Origin::Probe(selector) => Place::Probe(*selector),
-            #[cfg(feature = "simulator")]
             Origin::Simulated(_) => Place::Simulated(None),
         }
     }
@@ -95,16 +100,16 @@ pub struct Request<'a> {
 
 impl Request<'_> {
     /// A buffer of RTT is read, where it was said to be or where the firmware has it. Whatever else
-    /// is in other buffers, the kit's own is the first.
+    /// is in other buffers, that of the firmware's kit is the first, if it sends over `way`.
     pub fn read_buffer(
         &mut self,
         (channel, at): (u32, Option<Range<u32>>),
         rate_hz: Option<u32>,
         firmware: Option<&Firmware>,
+        way: Option<Transport>,
     ) {
-        let has_kit =
-            || firmware.and_then(kit_setting).is_some_and(|kit| kit.way == Transport::Rtt);
-        let kit = channel == 0 && (self.carries == PayloadKind::Kit || has_kit());
+        let has_kit = self.carries == PayloadKind::Kit || way == Some(Transport::Rtt);
+        let kit = channel == 0 && has_kit;
         self.carries = if kit { PayloadKind::Kit } else { PayloadKind::Channel };
         self.access = Access::Rtt(rtt::Wanted::find(channel, at, firmware), rate_hz);
     }
@@ -132,7 +137,7 @@ pub struct Opened {
 
 impl Opened {
     /// A link of which nothing else is known.
-    fn new(link: Box<dyn Link>, kind: &str, name: &str) -> Self {
+    pub fn new(link: Box<dyn Link>, kind: &str, name: &str) -> Self {
         Opened {
             link,
             source: Source { kind: kind.to_owned(), name: name.to_owned() },
@@ -161,8 +166,7 @@ pub fn open(
         Origin::Tap(tap) => tapped(tap, request),
         Origin::OpenOcd(address) => over_openocd(address, request, observer),
         Origin::Probe(selector) => probes::open(selector, request, observer),
-        #[cfg(feature = "simulator")]
-        Origin::Simulated(board) => simulated::open(*board, request),
+        Origin::Simulated(board) => board.start(request),
     }?;
     let carries = request.carries;
     let kind = match request.access {

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::tcgetattr;
-use strobe_source::trace::serial::Serial;
+use strobe_link::trace::serial::Serial;
 
 use super::listen;
 

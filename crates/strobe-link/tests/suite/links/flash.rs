@@ -10,10 +10,10 @@ use std::thread;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use strobe_source::trace::flash::{self, Error, Image, Observer, Programmer, Step, compare};
-use strobe_source::trace::link;
-use strobe_source::trace::openocd::program_flash;
-use strobe_source::trace::program::Registers;
+use strobe_link::trace::flash::{self, Error, Image, Observer, Programmer, Step, compare};
+use strobe_link::trace::link;
+use strobe_link::trace::openocd::program_flash;
+use strobe_link::trace::program::Registers;
 use strobe_symbols::{Firmware, write_hex};
 use strobe_synth::ElfBuilder;
 

@@ -13,10 +13,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use strobe_decode::container::Note;
-use strobe_source::trace::link::{Error, Link};
-use strobe_source::trace::openocd::{self, OpenOcd};
-use strobe_source::trace::rtt::{Polled, Wanted};
-use strobe_source::trace::target::find;
+use strobe_link::trace::link::{Error, Link};
+use strobe_link::trace::openocd::{self, OpenOcd};
+use strobe_link::trace::rtt::{Polled, Wanted};
+use strobe_link::trace::target::find;
 
 use super::target::{Chip, DWT_CTRL};
 use super::{LONGEST, listen, rtt, settings};

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use strobe_decode::container::Note;
 use strobe_decode::trace_settings::Line;
-use strobe_source::trace::link::{Error, Link, ReadOutcome};
-use strobe_source::trace::probe::{DebugPort, Poller, Polling, Probe};
-use strobe_source::trace::program::Registers;
-use strobe_source::trace::target::find;
+use strobe_link::trace::link::{Error, Link, ReadOutcome};
+use strobe_link::trace::probe::{DebugPort, Poller, Polling, Probe};
+use strobe_link::trace::program::Registers;
+use strobe_link::trace::target::find;
 
 use super::target::{Chip, DWT_CTRL};
 use super::{listen, settings};
@@ -178,7 +178,7 @@ fn a_reset_comes_after_the_set_up_and_finds_it_again() {
     port.0.borrow().chip.is_tracing();
 }
 
-fn polled(link: &mut dyn Link, n: usize) -> Vec<strobe_source::trace::link::Sample> {
+fn polled(link: &mut dyn Link, n: usize) -> Vec<strobe_link::trace::link::Sample> {
     let mut samples = Vec::new();
     while samples.len() < n {
         match link.read(&mut Vec::new(), Duration::from_millis(30)).expect("it works") {

@@ -1,6 +1,6 @@
 //! A plan as a measurement: what is needed, what there is, what fits, and the registers.
 
-use crate::trace::plan::report::{PlanReport, Verdict};
+use crate::plan::report::{PlanReport, Verdict};
 use strobe_decode::trace_settings::{
     Encoding, GlobalTimestamps, TraceSettings, Watch, WatchAccess, WatchWhat,
 };

@@ -1,9 +1,10 @@
 //! A plan for a trace pin.
 
 use strobe_decode::trace_settings::*;
+use strobe_link::trace::registers::{RegisterField, RegisterWrite};
 use strobe_model::Bounds;
 
-use crate::trace::plan::report::*;
+use crate::plan::report::*;
 
 /// A plan that loses most of its samples, with a watch.
 pub(crate) fn plan() -> PlanReport {

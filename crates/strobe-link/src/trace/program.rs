@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::trace::plan::report::RegisterWrite;
+use super::registers::RegisterWrite;
 use strobe_decode::trace_settings::TraceSettings;
 
 use super::link::Error;

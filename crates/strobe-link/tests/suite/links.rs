@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use strobe_decode::container::Note;
 use strobe_decode::trace_settings::{Encoding, Line, PcSampling, TraceSettings};
-use strobe_source::trace::link::{Error, Link, ReadOutcome};
+use strobe_link::trace::link::{Error, Link, ReadOutcome};
 
 /// Samples every 1024 cycles of a core at 16 MHz, through a megabaud.
 fn settings() -> TraceSettings {
