@@ -4,7 +4,7 @@
 //! script need not add samples up. They are ignored on reading.
 
 use serde::Serialize;
-use strobe_analyse::attribution::{Amount, By, Flat, Row, Sums, rows};
+use strobe_analyse::attribution::{Amount, By, Flat, Row, Sums, is_unbounded, rows};
 use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Cell, Column, Content, Finding, Measure, Measurement, Number, Profile, Quantity, Severity,
@@ -155,22 +155,18 @@ fn functions(profile: &Profile, measure: &Measure, top: Option<usize>) -> Option
     }
     columns[1].whole = Some(flat.total.all.value.into());
     let keep = top.unwrap_or(usize::MAX).min(flat.rows.len());
+    let shown = Shown { profile, measure, flat: &flat, others };
     for row in &flat.rows[..keep] {
-        let cells = line(&flat, &row.name, &row.sums, row.inclusive, &others);
+        let cells = shown.line(&row.name, &row.sums, row.inclusive);
         columns.iter_mut().zip(cells).for_each(|(column, cell)| column.cells.push(cell));
     }
     let mut table = Table { columns, footer: Vec::new() };
     let rest = &flat.rows[keep..];
     if !rest.is_empty() {
-        table.footer.push(line(
-            &flat,
-            &format!("({} others)", rest.len()),
-            &sum(rest),
-            None,
-            &others,
-        ));
+        let others = format!("({} others)", rest.len());
+        table.footer.push(shown.line(&others, &sum(rest), None));
     }
-    table.footer.push(line(&flat, "(all)", &flat.total, None, &others));
+    table.footer.push(shown.line("(all)", &flat.total, None));
     Some(table)
 }
 
@@ -180,46 +176,51 @@ fn sum(rows: &[Row]) -> Sums {
     sum
 }
 
-fn line(
-    flat: &Flat,
-    name: &str,
-    sums: &Sums,
-    inclusive: Option<Amount>,
-    others: &[usize],
-) -> Vec<Cell> {
-    let mut cells = vec![
-        name.into(),
-        figure(flat, sums.all),
-        inclusive.map_or(Cell::Empty, |amount| figure(flat, amount)),
-    ];
-    let other = |at: &usize| {
-        let amount = sums.others.get(*at).copied().flatten();
-        amount.map_or(Cell::Empty, modelled)
-    };
-    cells.extend(others.iter().map(other));
-    cells
+/// The measures that rows show.
+struct Shown<'a> {
+    profile: &'a Profile,
+    measure: &'a Measure,
+    flat: &'a Flat,
+    others: Vec<usize>,
 }
 
-/// A value with its bounds, or, of samples, with the interval in which the true number lies.
-fn figure(flat: &Flat, amount: Amount) -> Cell {
-    if let Some((low, high)) = flat.interval(amount.value) {
-        let all = flat.total.all.value;
-        let n = u64::try_from(all).unwrap_or(0);
-        let (low, high) = ((low * all as f64).floor() as i64, (high * all as f64).ceil() as i64);
-        let trust = Trust::Sampled {
-            n,
-            low: Number::Integer(low.min(amount.value)),
-            high: Number::Integer(high.max(amount.value)),
-        };
-        return Quantity::new(Some(amount.value.into()), Unit::COUNT, trust)
-            .map_or_else(|_| amount.value.into(), Cell::from);
+impl Shown<'_> {
+    fn line(&self, name: &str, sums: &Sums, inclusive: Option<Amount>) -> Vec<Cell> {
+        let mut cells = vec![
+            name.into(),
+            self.figure(sums.all),
+            inclusive.map_or(Cell::Empty, |amount| self.figure(amount)),
+        ];
+        for at in &self.others {
+            let amount = sums.others.get(*at).copied().flatten();
+            let is_open = is_unbounded(self.profile, &self.profile.measures[*at]);
+            cells.push(amount.map_or(Cell::Empty, |amount| modelled(amount, is_open)));
+        }
+        cells
     }
-    modelled(amount)
+
+    /// A value with its bounds, or, of samples, with the interval in which the true number lies.
+    fn figure(&self, amount: Amount) -> Cell {
+        if let Some((low, high)) = self.flat.interval(amount.value) {
+            let all = self.flat.total.all.value;
+            let n = u64::try_from(all).unwrap_or(0);
+            let (low, high) =
+                ((low * all as f64).floor() as i64, (high * all as f64).ceil() as i64);
+            let trust = Trust::Sampled {
+                n,
+                low: Number::Integer(low.min(amount.value)),
+                high: Number::Integer(high.max(amount.value)),
+            };
+            return Quantity::new(Some(amount.value.into()), Unit::COUNT, trust)
+                .map_or_else(|_| amount.value.into(), Cell::from);
+        }
+        modelled(amount, is_unbounded(self.profile, self.measure))
+    }
 }
 
-/// A value with its bounds, if they do not meet.
-fn modelled(amount: Amount) -> Cell {
-    if amount.is_exact() {
+/// A value with its bounds, if they do not meet; without, if they are not known.
+fn modelled(amount: Amount, is_unbounded: bool) -> Cell {
+    if amount.is_exact() && (!is_unbounded || amount.value == 0) {
         return amount.value.into();
     }
     let Amount { low, value, high } = amount.ordered();

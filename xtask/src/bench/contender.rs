@@ -129,7 +129,7 @@ impl Contender {
                 let mut command = Command::new(strobe);
                 command.args(["run", "--quiet", "--board", core.board(), "--format", "json"]);
                 // One run, as the others make one.
-                command.args(["--bounds", "carried"]);
+                command.args(["--bounds", "none"]);
                 command.arg("--output").arg(out).arg(elf);
                 command
             }

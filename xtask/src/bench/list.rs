@@ -153,8 +153,8 @@ fn command(way: Way, entry: &Entry, elf: &Path, strobe: &Path, out: &Path) -> Op
     let mut command = Command::new(strobe);
     command.args(["run", "--quiet", "--format", "json", "--output"]).arg(out);
     match way {
-        Way::Once => command.args(["--bounds", "carried"]),
-        Way::Interpreted => command.args(["--bounds", "carried", "--interpret", "--execute-waits"]),
+        Way::Once => command.args(["--bounds", "none"]),
+        Way::Interpreted => command.args(["--bounds", "none", "--interpret", "--execute-waits"]),
         Way::Default | Way::Peer => &mut command,
     };
     command.args(&entry.options).arg(elf);

@@ -384,10 +384,15 @@ fn what_is_modelled_and_has_no_ends_is_unbounded() {
     profile.leaves.values = vec![column("cycles", vec![5]), column("execute", vec![3])];
     let all = measures();
     let (cycles, execute, asleep) = (&all[0], &all[1], &all[2]);
-    for (measure, expected) in [(&counted, true), (&certain, false), (cycles, false)] {
+    let exact = Measure { kind: Kind::Exact, ..cycles.clone() };
+    let kinds = [(&counted, true), (&certain, false), (cycles, true), (&exact, false)];
+    for (measure, expected) in kinds {
         assert_eq!(is_unbounded(&profile, measure), expected, "{}", measure.id);
     }
     assert!(!is_unbounded(&profile, execute), "cycles are the same in each model");
+    profile.measures = vec![cycles.clone()];
+    assert!(is_unbounded(&profile, execute), "they are not known to be the same");
+    profile.measures.clear();
     (profile.leaves.values[0].low, profile.leaves.values[0].high) = (vec![4], vec![6]);
     assert!(!is_unbounded(&profile, cycles));
     assert!([execute, asleep].iter().all(|part| is_unbounded(&profile, part)));

@@ -143,3 +143,9 @@ pub mod suffix {
     /// Of a function's calls those with what it calls, behind the function.
     pub const WITH_CALLEES: &str = "with callees";
 }
+
+/// Codes of findings that views know.
+pub mod finding {
+    /// Modelled figures have no bounds.
+    pub const NO_BOUNDS: &str = "no-bounds";
+}

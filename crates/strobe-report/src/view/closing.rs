@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use strobe_analyse::attribution::{Amount, By, total};
 use strobe_model::Bounds;
+use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     CORE_TIMING, Cell, Content, Kind, Loss, Measure, Measurement, Profile, Quantity, Section,
     Table, Trust,
@@ -143,8 +144,13 @@ fn modelled(page: &Page, reasons: &Reasons, out: &mut dyn Write) -> io::Result<(
         (false, true) => "cycles of all others are as sure as the core's timing",
         (false, false) => "all others are exact",
     };
-    let text =
-        format!("modelled figures: those marked ~ are likely ones and have bounds; {others}");
+    let findings = &page.measurement.findings;
+    let is_unbounded = findings.iter().any(|finding| finding.code == ids::finding::NO_BOUNDS);
+    let text = if is_unbounded {
+        "modelled figures: those marked ~ are likely ones, without bounds".to_owned()
+    } else {
+        format!("modelled figures: those marked ~ are likely ones and have bounds; {others}")
+    };
     heading(&text, options, out)?;
     for (why, figures) in
         reasons.0.iter().filter(|(why, figures)| !figures.is_empty() || !reasons.covers(why))

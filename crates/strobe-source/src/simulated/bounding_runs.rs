@@ -26,8 +26,7 @@ use super::{Host, Quiet};
 const WHY: &str = "waits are modelled: bounds are those of a run with the least of each and of one \
                    with the most";
 
-/// The code of the finding that modelled figures have no bounds.
-pub const NO_BOUNDS: &str = "no-bounds";
+pub use strobe_model::measurement::ids::finding::NO_BOUNDS;
 
 /// The warning that a run of another model comes to another end.
 pub const OTHER_END: &str = "other-end-of-model";
