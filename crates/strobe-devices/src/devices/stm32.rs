@@ -17,7 +17,6 @@ mod i2c;
 mod iwdg;
 mod pwr;
 mod rcc;
-mod rccf4;
 mod rng;
 mod spi;
 mod streams;
@@ -44,7 +43,7 @@ pub(super) const MODELS: &[(&str, Maker)] = &[
     ("stm32-i2c-v1", i2c::create),
     ("stm32-iwdg", iwdg::create),
     ("stm32-pwr", pwr::create),
-    ("stm32-rcc", rcc::create),
+    ("stm32-rcc", rcc::create_f0),
     ("stm32-rng", rng::create),
     ("stm32-spi", spi::create),
     ("stm32-syscfg", syscfg::create),
@@ -53,8 +52,8 @@ pub(super) const MODELS: &[(&str, Maker)] = &[
     ("stm32-usart-v1", usart::v1::create),
     ("stm32f1-afio", f1::afio::create),
     ("stm32f1-gpio", f1::gpio::create),
-    ("stm32f1-rcc", f1::rcc::create),
+    ("stm32f1-rcc", rcc::create_f1),
     ("stm32-wwdg", wwdg::create),
     ("stm32f4-flash", flashf4::create),
-    ("stm32f4-rcc", rccf4::create),
+    ("stm32f4-rcc", rcc::create_f4),
 ];

@@ -3,4 +3,3 @@
 
 pub(super) mod afio;
 pub(super) mod gpio;
-pub(super) mod rcc;

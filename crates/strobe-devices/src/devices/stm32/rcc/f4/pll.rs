@@ -1,48 +1,6 @@
-//! The clock tree's arithmetic: configuration register fields to frequencies (RM0090 7.2, 7.3.2,
-//! 7.3.3).
+//! The main PLL's arithmetic (RM0090 7.2, 7.3.2).
 
 use strobe_model::number::hertz;
-
-/// The clock sources, in the order of their bits in the clock interrupt register (RM0090 7.3.4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
-    Lsi,
-    Lse,
-    Hsi,
-    Hse,
-    Pll,
-    PllI2s,
-}
-
-impl Source {
-    pub(super) const ALL: [Source; 6] =
-        [Source::Lsi, Source::Lse, Source::Hsi, Source::Hse, Source::Pll, Source::PllI2s];
-}
-
-/// What drives the system clock: CFGR.SW and SWS.
-pub(super) fn system_source(code: u32) -> Option<Source> {
-    [Source::Hsi, Source::Hse, Source::Pll].get((code & 3) as usize).copied()
-}
-
-/// AHB prescaler: CFGR.HPRE.
-pub(super) fn ahb_divider(cfgr: u32) -> u32 {
-    match cfgr >> 4 & 0xf {
-        code @ 8..=11 => 2 << (code - 8),
-        // There is no division by 32.
-        code @ 12..=15 => 64 << (code - 12),
-        _ => 1,
-    }
-}
-
-/// APB1 and APB2 prescalers: CFGR.PPRE1, PPRE2.
-pub(super) fn apb_dividers(cfgr: u32) -> [u32; 2] {
-    [cfgr >> 10 & 7, cfgr >> 13 & 7].map(|code| if code < 4 { 1 } else { 2 << (code - 4) })
-}
-
-/// Core cycles per timer clock: timers run at twice the bus clock if that is divided (RM0090 7.2).
-pub(super) fn timer_divider(apb: u32) -> u32 {
-    (apb / 2).max(1)
-}
 
 /// A PLL's clocks, in hertz.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,18 +40,6 @@ impl Pll {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// RM0090 7.3.3, the tables of HPRE and PPRE.
-    #[test]
-    fn dividers_as_in_the_tables() {
-        let ahb: Vec<u32> = (0..16).map(|code| ahb_divider(code << 4)).collect();
-        assert_eq!(ahb, [1, 1, 1, 1, 1, 1, 1, 1, 2, 4, 8, 16, 64, 128, 256, 512]);
-        let apb: Vec<[u32; 2]> = (0..8).map(|n| apb_dividers(n << 10 | (7 - n) << 13)).collect();
-        let first = [1, 1, 1, 1, 2, 4, 8, 16];
-        let both: Vec<[u32; 2]> = (0..8).map(|n| [first[n], first[7 - n]]).collect();
-        assert_eq!(apb, both);
-        assert_eq!([1, 2, 4, 16].map(timer_divider), [1, 1, 2, 8]);
-    }
 
     /// 168 MHz from an 8 MHz crystal, as every example sets it: M = 8, N = 336, P = 2, Q = 7.
     #[test]

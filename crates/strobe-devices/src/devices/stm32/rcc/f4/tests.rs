@@ -1,8 +1,16 @@
 //! Clock control, register by register (RM0090 7.2 and 7.3).
 
 use super::*;
-use crate::devices::stm32::rcc::shared::{CSR_PINRSTF, CSR_RMVF, CSR_WWDGRSTF};
+use crate::devices::stm32::rcc::{
+    CR, CR_HSEBYP, CR_HSEON, CR_HSION, CSR_PINRSTF, CSR_RMVF, CSR_WWDGRSTF,
+};
 use crate::rig::Rig;
+use strobe_sim::kernel::device::ResetCause;
+
+const CFGR: u32 = 0x08;
+const CIR: u32 = 0x0c;
+const BDCR: u32 = 0x70;
+const CSR: u32 = 0x74;
 
 const BASE: u32 = 0x4002_3800;
 const APB1ENR: u32 = 0x40;

@@ -1,8 +1,19 @@
 //! Clock control, register by register (RM0360 7.2 to 7.4).
 
 use super::*;
-use crate::devices::stm32::rcc::shared::{CSR_IWDGRSTF, CSR_PINRSTF, CSR_RMVF};
+use crate::devices::stm32::rcc::{
+    CR, CR_HSEBYP, CR_HSEON, CR_HSION, CR_PLLON, CSR_IWDGRSTF, CSR_PINRSTF, CSR_RMVF,
+};
 use crate::rig::Rig;
+use strobe_sim::kernel::device::ResetCause;
+
+const CFGR: u32 = 0x04;
+const CIR: u32 = 0x08;
+const APB1RSTR: u32 = 0x10;
+const AHBENR: u32 = 0x14;
+const APB1ENR: u32 = 0x1c;
+const BDCR: u32 = 0x20;
+const CSR: u32 = 0x24;
 
 const BASE: u32 = 0x4002_1000;
 
@@ -204,4 +215,11 @@ fn a_reset_leaves_its_cause() {
     assert_eq!(rig.read32(BASE + CSR), CSR_IWDGRSTF | CSR_PINRSTF);
     assert_eq!(rig.bus.clocks.core_hz(), 8_000_000);
     assert_eq!(rig.read32(BASE + CFGR), 0);
+}
+
+#[test]
+fn the_plls_source_is_chosen_and_divided() {
+    assert_eq!(pll_input(0, 5), (Source::Hsi, 2));
+    assert_eq!(pll_input(1 << 15, 5), (Source::Hsi, 6));
+    assert_eq!(pll_input(1 << 16, 0), (Source::Hse, 1));
 }

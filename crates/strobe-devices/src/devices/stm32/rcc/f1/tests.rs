@@ -1,8 +1,18 @@
 //! Clock control, register by register (RM0008 7.2 and 7.3).
 
 use super::*;
-use crate::devices::stm32::rcc::shared::{CSR_PINRSTF, CSR_RMVF, CSR_SFTRSTF};
+use crate::devices::stm32::rcc::{CR, CR_HSEON, CR_PLLON, CSR_PINRSTF, CSR_RMVF, CSR_SFTRSTF};
 use crate::rig::Rig;
+use strobe_sim::kernel::device::ResetCause;
+
+const CFGR: u32 = 0x04;
+const CIR: u32 = 0x08;
+const APB1RSTR: u32 = 0x10;
+const AHBENR: u32 = 0x14;
+const APB2ENR: u32 = 0x18;
+const APB1ENR: u32 = 0x1c;
+const BDCR: u32 = 0x20;
+const CSR: u32 = 0x24;
 
 const BASE: u32 = 0x4002_1000;
 
