@@ -255,8 +255,9 @@ fn one(args: &Args, number: usize, path: &Path, phase: Option<Phase>) -> anyhow:
     options.phase = phase;
     let firmware = input::firmware(path)?;
     let choice = board::choose(&options.setup.board, &firmware)?;
-    let done = simulate::simulate(path, &firmware, &choice, &options, Threads::default(), None)
-        .map_err(|error| exit::of_file(error, path))?;
+    let settings = simulate::settings(&options, Threads::default())?;
+    let run = simulate::Run::new((path, &firmware), &choice, &options.setup, settings);
+    let done = run.bounded().map_err(|error| exit::of_file(error, path))?;
     if done.record.window.end_reason == EndReason::Interrupted {
         let text = format!("{}: stopped by the user; nothing is compared", path.display());
         return Err(exit::interrupted(text));

@@ -7,7 +7,7 @@ use strobe_model::measurement::Severity;
 use strobe_source::cycles::{self, FlashState, Request};
 
 use crate::output::Wanted;
-use crate::simulate::Threads;
+use crate::simulate::{Run, Threads};
 use crate::source::Sources;
 use crate::{board, exit, files, input, simulate};
 
@@ -72,14 +72,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }));
     }
     let done = match args.run {
-        true => Some(simulate::simulate(
-            &args.firmware,
-            &firmware,
-            &choice,
-            &args.simulation,
-            Threads::default(),
-            None,
-        )?),
+        true => {
+            let settings = simulate::settings(&args.simulation, Threads::default())?;
+            let subject = (args.firmware.as_path(), &firmware);
+            Some(Run::new(subject, &choice, &args.simulation.setup, settings).bounded()?)
+        }
         false => None,
     };
     if let Some(done) = &done {

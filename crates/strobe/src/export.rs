@@ -10,11 +10,10 @@ use strobe_model::measurement::{Content, Measurement};
 use strobe_model::spelling;
 use strobe_report::export::{self, Choice, Export, ExportError, FORMATS, Output, Takes};
 use strobe_source::archive::{Names, NoNames};
-use strobe_source::simulated::TimelineSettings;
+use strobe_source::simulated::{Settings, TimelineSettings};
 
 use crate::files::{self, Whole};
 use crate::report::{Kind, detect};
-use crate::simulate::Threads;
 use crate::{
     board, events, exit, input, interrupt, measurement, output, simulate, terminal, traced,
 };
@@ -266,8 +265,10 @@ impl Args {
         let span =
             span.ok_or_else(|| exit::usage(format!("--span {}: {}", self.span, spelling::TIME)))?;
         let timeline = Some(TimelineSettings { worst: false, nanoseconds: span });
-        let threads = Threads { apart: true, timeline, ..Threads::default() };
-        let done = simulate::whole(&self.path, &firmware, &choice, &self.setup, threads)?;
+        let settings =
+            Settings { apart: true, timeline, ..simulate::common_settings(&self.setup)? };
+        let run = simulate::Run::new((&self.path, &firmware), &choice, &self.setup, settings);
+        let done = run.bounded()?;
         // Not every format has room for it.
         for finding in simulate::unreached(&done.record) {
             terminal::message(&format!("strobe: {}", finding.text));

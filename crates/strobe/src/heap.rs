@@ -165,8 +165,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let firmware = input::firmware(path)?;
     let choice = board::choose(&args.setup.board, &firmware)?;
-    let (wanted, marks, layers) = (args.wanted()?, args.marks(), args.layers()?);
-    let done = simulate::heap(path, &firmware, &choice, &args.setup, wanted, marks)?;
+    let layers = args.layers()?;
+    let settings = simulate::heap_settings(&args.setup, args.wanted()?, args.marks())?;
+    let done = simulate::Run::new((path, &firmware), &choice, &args.setup, settings).once()?;
     let mut measurement = done.record.measurement();
     done.heaps.unwrap_or_default().instead_of(&mut measurement);
     heap_by_layer(&mut measurement, &layers);

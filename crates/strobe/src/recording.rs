@@ -135,9 +135,10 @@ fn simulate(source: &Source) -> anyhow::Result<Opened> {
     let choice = board::choose(&source.setup.board, &firmware)?;
     let name = choice.board.name().to_owned();
     let mut pins = Pins::new(&name, source.max_edges);
-    let (path, setup, from) = (&source.file, &source.setup, source.trigger.clone());
     let mut others = others(&name, source);
-    let done = simulate::record(path, &firmware, &choice, setup, from, &mut pins, &mut others)?;
+    let settings = simulate::recording(&source.setup, source.trigger.clone())?;
+    let run = simulate::Run::new((&source.file, &firmware), &choice, &source.setup, settings);
+    let done = run.with_recorder(&mut pins).bounded_with(&mut others)?;
     let end = exit::code_for(&done.record);
     let mut opened = opened(source, format!("simulated on {name}"), pins, &done.record, end)?;
     opened.bounding_runs = done.bounding_runs.and(both(others));

@@ -140,10 +140,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let threads = args.threads()?;
     let mut swo = args.swo.as_deref().map(Raw::create).transpose()?;
     let pin = swo.as_mut().map(|raw| raw as &mut dyn Pin);
-    let heap = args.heaps()?;
-    let (choice, options) = (&choice, &args.simulation);
-    let mut done =
-        simulate::simulate_with_heap(path, &firmware, choice, options, threads, heap, pin)?;
+    let settings = simulate::settings(&args.simulation, threads)?;
+    let settings = Settings { heap: args.heaps()?, ..settings };
+    let run = simulate::Run::new((path, &firmware), &choice, &args.simulation.setup, settings);
+    let mut done = run.with_trace(pin).bounded()?;
     if swo.map(Raw::finish).transpose()? == Some(0) {
         let text = "nothing left the trace pin: the trace blocks are to be programmed, by the \
                     firmware or with --trace-write";

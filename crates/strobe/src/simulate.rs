@@ -11,15 +11,12 @@ use strobe_model::measurement::Finding;
 
 use strobe_source::simulated::bounding_runs::{self, NoBounds, OTHER_END};
 use strobe_source::simulated::run_record::{EndReason, RunRecord};
-use strobe_source::simulated::{
-    self, HeapSettings, Host, Recorder, Settings, TimelineSettings, trace,
-};
+use strobe_source::simulated::{self, Host, Recorder, Settings, TimelineSettings, trace};
 use strobe_symbols::Firmware;
 
 pub use self::options::{Options, PathFor, Setup};
 pub use self::outcome::{Finished, complete, explain, explain_as, never_reached, unreached};
-use self::settings::common_settings;
-pub use self::settings::{elsewhere, heap_settings, limit, recording, settings};
+pub use self::settings::{common_settings, elsewhere, heap_settings, limit, recording, settings};
 use self::world::BoundsFrom;
 pub use self::world::World;
 use crate::board::Choice;
@@ -43,111 +40,99 @@ pub struct Threads {
     pub timeline: Option<TimelineSettings>,
 }
 
-/// Runs the firmware on the chosen board; what leaves its trace pin goes to `trace`.
-pub fn simulate(
-    path: &Path,
-    firmware: &Firmware,
-    choice: &Choice,
-    options: &Options,
-    threads: Threads,
-    trace: Option<&mut dyn trace::Pin>,
-) -> anyhow::Result<Finished> {
-    simulate_with_heap(path, firmware, choice, options, threads, None, trace)
-}
-
-/// The same, with the memory allocators watched, if they are wanted.
-pub fn simulate_with_heap(
-    path: &Path,
-    firmware: &Firmware,
-    choice: &Choice,
-    options: &Options,
-    threads: Threads,
-    heap: Option<HeapSettings>,
-    trace: Option<&mut dyn trace::Pin>,
-) -> anyhow::Result<Finished> {
-    let settings = Settings { heap, ..settings(options, threads)? };
-    let mut again = RerunHost::pair();
-    let outputs = Outputs { recorder: None, trace, others: Some(&mut again) };
-    let mut done = carry_out(path, firmware, choice, &options.setup, &settings, outputs)?;
-    never_reached(&mut done.record, &options.setup);
-    Ok(done)
-}
-
-/// The same from reset to the end, without marks.
-pub fn whole(
-    path: &Path,
-    firmware: &Firmware,
-    choice: &Choice,
-    setup: &Setup,
-    threads: Threads,
-) -> anyhow::Result<Finished> {
-    let Threads { only, apart, timeline } = threads;
-    let settings = Settings { timeline, only, apart, ..common_settings(setup)? };
-    let mut again = RerunHost::pair();
-    let outputs = Outputs { others: Some(&mut again), ..Outputs::of(None, None) };
-    let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
-    never_reached(&mut done.record, setup);
-    Ok(done)
-}
-
-/// The same, for how deep each stack gets.
-pub fn stacks(
-    path: &Path,
-    firmware: &Firmware,
-    choice: &Choice,
-    setup: &Setup,
-) -> anyhow::Result<Finished> {
-    let settings = common_settings(setup)?;
-    let outputs = Outputs::<RerunHost>::of(None, None);
-    let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
-    never_reached(&mut done.record, setup);
-    Ok(done)
-}
-
-/// Runs the firmware with its memory allocators watched; `marks` are where windows begin and end.
-pub fn heap(
-    path: &Path,
-    firmware: &Firmware,
-    choice: &Choice,
-    setup: &Setup,
-    wanted: HeapSettings,
-    marks: (Option<String>, Option<String>),
-) -> anyhow::Result<Finished> {
-    let settings = heap_settings(setup, wanted, marks)?;
-    let outputs = Outputs::<RerunHost>::of(None, None);
-    let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
-    never_reached(&mut done.record, setup);
-    Ok(done)
-}
-
-/// The same, with every edge of every pin passed to a recorder; from a place on, if one is named.
-pub fn record(
-    path: &Path,
-    firmware: &Firmware,
-    choice: &Choice,
-    setup: &Setup,
-    from: Option<String>,
-    recorder: &mut dyn Recorder,
-    others: &mut [impl Host + Send; 2],
-) -> anyhow::Result<Finished> {
-    let settings = recording(setup, from)?;
-    let outputs = Outputs { others: Some(others), ..Outputs::of(Some(recorder), None) };
-    let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
-    never_reached(&mut done.record, setup);
-    Ok(done)
-}
-
-/// What receives a run's pin edges and trace bytes.
-struct Outputs<'a, 'h, H> {
-    recorder: Option<&'a mut dyn Recorder>,
+/// A run of a firmware on a board, before it starts.
+pub struct Run<'a> {
+    path: &'a Path,
+    firmware: &'a Firmware,
+    choice: &'a Choice,
+    setup: &'a Setup,
+    settings: Settings,
     trace: Option<&'a mut dyn trace::Pin>,
-    /// The hosts of the bounding runs; none where these are of no use.
-    others: Option<&'h mut [H; 2]>,
+    recorder: Option<&'a mut dyn Recorder>,
 }
 
-impl<'a, H> Outputs<'a, '_, H> {
-    fn of(recorder: Option<&'a mut dyn Recorder>, trace: Option<&'a mut dyn trace::Pin>) -> Self {
-        Outputs { recorder, trace, others: None }
+impl<'a> Run<'a> {
+    /// Of the firmware in a file, on the chosen board.
+    pub fn new(
+        (path, firmware): (&'a Path, &'a Firmware),
+        choice: &'a Choice,
+        setup: &'a Setup,
+        settings: Settings,
+    ) -> Self {
+        Run { path, firmware, choice, setup, settings, trace: None, recorder: None }
+    }
+
+    /// What leaves the trace pin goes there.
+    #[must_use]
+    pub fn with_trace(self, trace: Option<&'a mut dyn trace::Pin>) -> Self {
+        Run { trace, ..self }
+    }
+
+    /// Every edge of every pin goes there.
+    #[must_use]
+    pub fn with_recorder(self, recorder: &'a mut dyn Recorder) -> Self {
+        Run { recorder: Some(recorder), ..self }
+    }
+
+    /// Runs it once.
+    ///
+    /// # Errors
+    /// When it cannot start, or what it wrote cannot be put in place.
+    pub fn once(self) -> anyhow::Result<Finished> {
+        self.carry_out::<RerunHost>(None)
+    }
+
+    /// Runs it, and where waits are modelled in the low and the high model too.
+    ///
+    /// # Errors
+    /// Those of [`Run::once`].
+    pub fn bounded(self) -> anyhow::Result<Finished> {
+        self.carry_out(Some(&mut RerunHost::pair()))
+    }
+
+    /// The same with hosts of its own for the bounding runs.
+    ///
+    /// # Errors
+    /// Those of [`Run::once`].
+    pub fn bounded_with(self, hosts: &mut [impl Host + Send; 2]) -> anyhow::Result<Finished> {
+        self.carry_out(Some(hosts))
+    }
+
+    fn carry_out<H: Host + Send>(self, hosts: Option<&mut [H; 2]>) -> anyhow::Result<Finished> {
+        let Run { path, firmware, choice, setup, settings, trace, recorder } = self;
+        let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
+        let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(recorder);
+        terminal = terminal.with_trace(trace);
+        let interrupted = interrupt::on_interrupt();
+        let settings = &ending::patient(&settings, [firmware].into_iter());
+        let result = simulated::run(firmware, &choice.board, settings, &mut terminal, &interrupted);
+        let galleries = terminal.finish().into_iter().collect();
+        let outcome = result.map_err(explain)?;
+        let pictures = Gallery::finish(galleries)?;
+        let wanted =
+            needs_bounding_runs(setup, settings, &terminal, std::slice::from_ref(&outcome));
+        let others = hosts.filter(|_| wanted).map(|hosts| {
+            let (board, likely) = (&choice.board, &outcome.record);
+            bounding_runs::run(firmware, board, settings, likely, hosts, &interrupted)
+        });
+        let mut record = outcome.record;
+        let others = match others {
+            Some(Err(NoBounds::OtherEnd(text))) => {
+                record.warnings.push(Finding::warning(OTHER_END, text));
+                None
+            }
+            others => others.and_then(Result::ok),
+        };
+        record.subject.name = input::file_name(path);
+        let runs = 1 + others.as_ref().map_or(0, |others| others.len() as u32);
+        terminal.show_speed(record.window.end.nanoseconds, runs);
+        complete(&mut record, &terminal, pictures);
+        if let Some(note) = &choice.note {
+            record.warnings.push(Finding::warning("board-choice", note));
+        }
+        never_reached(&mut record, setup);
+        let simulated::Outcome { flash, stacks, heaps, .. } = outcome;
+        Ok(Finished { record, bounding_runs: others, flash, stacks, heaps })
     }
 }
 
@@ -180,48 +165,6 @@ fn is_worth_it<'a>(ends: impl Iterator<Item = (&'a EndReason, u64)>, records: bo
         all = all.saturating_add(instructions);
     }
     all <= AUTO_RERUN_LIMIT || !(has_no_end || records)
-}
-
-fn carry_out<H: Host + Send>(
-    path: &Path,
-    firmware: &Firmware,
-    choice: &Choice,
-    setup: &Setup,
-    settings: &Settings,
-    outputs: Outputs<H>,
-) -> anyhow::Result<Finished> {
-    let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
-    let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(outputs.recorder);
-    terminal = terminal.with_trace(outputs.trace);
-    let interrupted = interrupt::on_interrupt();
-    let settings = &ending::patient(settings, [firmware].into_iter());
-    let result = simulated::run(firmware, &choice.board, settings, &mut terminal, &interrupted);
-    let galleries = terminal.finish().into_iter().collect();
-    let outcome = result.map_err(explain)?;
-    let pictures = Gallery::finish(galleries)?;
-    let wanted = needs_bounding_runs(setup, settings, &terminal, std::slice::from_ref(&outcome));
-    let others = outputs.others.filter(|_| wanted);
-    let others = others.map(|hosts| {
-        let (board, likely) = (&choice.board, &outcome.record);
-        bounding_runs::run(firmware, board, settings, likely, hosts, &interrupted)
-    });
-    let mut record = outcome.record;
-    let others = match others {
-        Some(Err(NoBounds::OtherEnd(text))) => {
-            record.warnings.push(Finding::warning(OTHER_END, text));
-            None
-        }
-        others => others.and_then(Result::ok),
-    };
-    record.subject.name = input::file_name(path);
-    let runs = 1 + others.as_ref().map_or(0, |others| others.len() as u32);
-    terminal.show_speed(record.window.end.nanoseconds, runs);
-    complete(&mut record, &terminal, pictures);
-    if let Some(note) = &choice.note {
-        record.warnings.push(Finding::warning("board-choice", note));
-    }
-    let simulated::Outcome { flash, stacks, heaps, .. } = outcome;
-    Ok(Finished { record, bounding_runs: others, flash, stacks, heaps })
 }
 
 #[cfg(test)]

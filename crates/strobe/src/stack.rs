@@ -144,7 +144,9 @@ fn simulated(
     name: &str,
 ) -> anyhow::Result<(Measurement, ExitCode)> {
     let choice = board::choose(&args.setup.board, firmware)?;
-    let done = simulate::stacks(&args.firmware, firmware, &choice, &args.setup)?;
+    let settings = simulate::common_settings(&args.setup)?;
+    let run = simulate::Run::new((&args.firmware, firmware), &choice, &args.setup, settings);
+    let done = run.once()?;
     let threads = done.stacks.iter().filter(|stack| !stack.is_main);
     let first: Vec<_> = threads.map(|stack| stack.first.clone()).collect();
     analysis.observe(&first);

@@ -73,7 +73,7 @@ fn shift_inputs(settings: &mut Settings) {
 }
 
 /// What is asked of a run whatever is measured.
-pub(super) fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
+pub fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
     let mut settings = Settings {
         networks: setup.world.ethernet.iter().map(end_of).collect(),
         serial: setup.world.uart.iter().map(|spec| spec.device.clone()).collect(),
