@@ -24,9 +24,9 @@ use crate::gallery::Gallery;
 use crate::host::RerunHost;
 use crate::{ending, host, input, interrupt};
 
-/// Instructions up to which a run is repeated for its bounds without `--bounds runs`: more than fast
-/// boards execute in a second. A longer run that only the default limit ended is longer than its
-/// user asked for, and that of a recording would hold three captures in memory.
+/// Instructions up to which a run is repeated for its bounds without `--bounds runs`: more than
+/// fast boards execute in a second. A longer run that only the default limit ended is longer than
+/// its user asked for, and that of a recording would hold three captures in memory.
 const AUTO_RERUN_LIMIT: u64 = 400_000_000;
 
 /// What to see of threads.
