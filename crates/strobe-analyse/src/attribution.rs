@@ -139,7 +139,7 @@ pub fn is_unbounded(profile: &Profile, measure: &Measure) -> bool {
     let is_open = match &measure.kind {
         Kind::Modelled { .. } => true,
         // How long the core is idle depends on how long everything else took.
-        Kind::Exact => part.is_some_and(|part| part.idle),
+        Kind::Exact => part.is_some_and(|part| part.idle && is_open_measure(profile, &part.of)),
         Kind::Sampled { .. } | Kind::AtLeast => false,
     };
     let whole_is_open = part.is_none_or(|part| is_open_measure(profile, &part.of));
