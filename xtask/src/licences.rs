@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_tests_use_is_left_out() -> Result<()> {
+    fn items_used_only_by_tests_are_omitted() -> Result<()> {
         let text = r#"{"packages": [], "workspace_members": ["ours"], "resolve": {"nodes": [
             {"id": "ours", "deps": [{"pkg": "linked", "dep_kinds": [{"kind": null}]},
                 {"pkg": "both", "dep_kinds": [{"kind": "dev"}, {"kind": "build"}]},

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_files_are_read_back() {
         let (made, mut packed) = (measurement(), Vec::new());
         write_compressed(&made, &mut packed).unwrap();
         assert!(is_one(&packed) && is_one(json(&made).as_bytes()));

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_growing_is_a_leak() {
+    fn steady_growth_is_a_leak() {
         let leak: Vec<Life> = (0..100).map(|n| block(n * 10, None)).collect();
         let growth = Growth::of(leak.into_iter(), 1000);
         assert!(growth.is_leak(), "{growth:?}");

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_reported_with_its_line() {
+    fn errors_are_reported_with_their_line() {
         for (text, expected) in [
             ("", "no values"),
             ("value\n", "no values"),

@@ -186,7 +186,7 @@ fn checked(a: &Measurement, b: &Measurement) -> Measurement {
 }
 
 #[test]
-fn a_function_ten_times_slower_is_row_one_and_in_the_verdict() {
+fn tenfold_slower_function_is_first_and_in_the_verdict() {
     let mut slow = program();
     slow[1].cycles[0] = 10_000;
     let compared = checked(&run(program()), &run(slow));

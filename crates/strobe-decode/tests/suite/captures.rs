@@ -301,7 +301,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_is_written_is_read_again(capture in captures()) {
+    fn written_files_are_read_again(capture in captures()) {
         let (bytes, notes) = write_sigrok(&capture).unwrap();
         prop_assert_eq!(notes, Vec::<String>::new());
         let (_, again) = read(&bytes).unwrap();

@@ -42,7 +42,7 @@ fn sample() -> (Vec<u8>, Vec<u8>) {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_files_are_read_back() {
     let (bytes, raw) = sample();
     let mut reader = Reader::new(&bytes[..]).expect("a recording");
     assert_eq!(reader.header(), Some(&header()));

@@ -111,7 +111,7 @@ fn only_the_sections_asked_for() {
 
 /// The example: loss that nobody knows is not 0.
 #[test]
-fn what_is_unknown_is_never_zero() {
+fn unknown_is_never_zero() {
     let sampled = whole(&measurements::sampled(), &Selection::default(), options(100));
     assert!(!sampled.contains("0 lost") && !sampled.contains(" 0 of"), "{sampled}");
     assert!(sampled.contains("lost         unknown: the recording has no timestamps"), "{sampled}");

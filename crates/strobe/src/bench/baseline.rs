@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_any_part_of_it_is_refused() {
+    fn written_file_is_read_and_any_part_refused() {
         let text = kept(7).text();
         assert_eq!(Kept::parse(&text), Ok(kept(7)));
         for (at, _) in text.trim_end().match_indices('\n') {

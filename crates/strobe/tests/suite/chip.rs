@@ -120,7 +120,7 @@ fn firmware_goes_to_the_board_that_its_evidence_shows() {
 
 /// Makefiles of a line of chips may name its Cortex-M4 for all: the peripherals show which it is.
 #[test]
-fn a_cortex_m3_that_was_built_as_an_m4_goes_to_a_board_of_its_own() {
+fn m3_firmware_built_as_m4_gets_its_board() {
     let f100 = [0x4002_1000, 0x4001_0800, 0x4001_0c00, 0x4001_1000, 0x4001_3800, 0x4000_7000];
     let (board, texts) = case(FLASH, V7EM, &f100, 0).board(&[]);
     assert!(board.starts_with("stm32f103"), "{board}: {texts:?}");
@@ -138,7 +138,7 @@ fn a_cortex_m3_that_was_built_as_an_m4_goes_to_a_board_of_its_own() {
 }
 
 #[test]
-fn firmware_for_no_board_is_refused_with_what_is_known_and_the_way_on() {
+fn firmware_without_a_board_is_refused_with_advice() {
     let way_on = ["--memory flash=", "--svd", "strobe boards --new"];
     // Where it is linked, for which architecture, registers in its code, bytes more, words.
     type Case<'a> = (u32, u8, &'a [u32], usize, &'a [&'a str]);

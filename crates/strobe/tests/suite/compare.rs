@@ -135,7 +135,7 @@ fn a_function_ten_times_slower_is_row_one() {
 }
 
 #[test]
-fn what_was_renamed_moved_or_inlined_is_found() {
+fn renamed_moved_or_inlined_functions_are_found() {
     let change = |version: &str, function: &str| {
         let compared = pair(version, &[]).1;
         let rows = words(&compared, "profile-functions", "function");

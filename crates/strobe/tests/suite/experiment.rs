@@ -85,7 +85,7 @@ fn what_cannot_be_used_is_refused_with_its_own_code() {
 }
 
 #[test]
-fn results_are_read_by_report_and_compare_and_samples_are_kept() {
+fn report_and_compare_read_results_and_samples_stay() {
     let folder = described(COUNTS);
     let result = name(&folder.path().join("own.measurement"));
     let path = name(folder.path());

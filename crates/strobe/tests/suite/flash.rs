@@ -142,7 +142,7 @@ fn a_byte_that_flash_does_not_take_is_named() {
 }
 
 #[test]
-fn what_cannot_be_programmed_is_refused() {
+fn unprogrammable_targets_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out.strobe");
     let elf = prebuilt("trace");

@@ -10,7 +10,7 @@ fn svd(name: &str) -> String {
 
 /// hello-uart switches to its PLL and waits for its serial port; neither is there.
 #[test]
-fn a_firmware_for_an_unlisted_chip_goes_as_far_as_its_registers_carry_it() {
+fn unlisted_chip_runs_as_far_as_registers_allow() {
     let part = svd("part.svd");
     let (code, ran) = run(&[&prebuilt("hello-uart"), "--svd", &part, "--until", "finished"]);
     assert_eq!(code, 0, "{:?}", ran.findings);

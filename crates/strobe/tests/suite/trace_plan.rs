@@ -24,7 +24,7 @@ fn planned(more: &[&str]) -> common::Ran {
 }
 
 #[test]
-fn a_plan_that_loses_four_fifths_is_refused_unless_insisted_upon() {
+fn plan_losing_four_fifths_needs_insistence() {
     let refused = strobe(&HOPELESS);
     assert_eq!(refused.code, 69, "{}", refused.stderr);
     assert!(refused.stderr.contains("loses about 81 %"), "{}", refused.stderr);

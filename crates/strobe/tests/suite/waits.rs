@@ -118,7 +118,7 @@ pub(super) fn ticking(wait: &[u16]) -> Vec<u8> {
 }
 
 #[test]
-fn a_loop_on_a_variable_that_a_handler_changes_is_a_wait() {
+fn loop_on_a_handlers_variable_is_a_wait() {
     // ldr r3, [r2]; cmp r3, #50 or #49; bne, blo, blt, bls, ble
     for (compared, branch) in
         [(0x2b32, 0xd1fc), (0x2b32, 0xd3fc), (0x2b32, 0xdbfc), (0x2b31, 0xd9fc), (0x2b31, 0xddfc)]
@@ -155,7 +155,7 @@ fn a_loop_may_be_left_in_its_middle() {
 
 /// Part of the loop lies behind the branch that mostly goes back: the most of what is read.
 #[test]
-fn what_lies_behind_the_branch_back_is_part_of_the_loop() {
+fn code_after_the_back_branch_belongs_to_the_loop() {
     // movs r5, #200; movs r4, #0; back: ldr r3, [r0, #8]; subs r5, #1; beq out; cmp r3, r4;
     // bls back; adds r4, r3, #0; b back; out: nop
     let most = [0x25c8, 0x2400, 0x6883, 0x3d01, 0xd003, 0x42a3, 0xd9fa, 0x1c1c, 0xe7f8, 0xbf00];

@@ -94,7 +94,7 @@ fn most_of_an_image_is_reached() {
 
 /// Nothing calls a benchmark, or what Rust's vector table consists of.
 #[test]
-fn what_is_entered_from_outside_is_named() {
+fn externally_entered_loops_are_named() {
     let way = |firmware: &str, symbol: &str| {
         let ran = strobe(&["size", &prebuilt(firmware), "--why", symbol]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);

@@ -12,7 +12,7 @@ fn in_files(files: [&'static str; 3]) -> Vec<super::Made> {
 }
 
 #[test]
-fn a_tree_that_was_built_elsewhere_has_the_same_files() {
+fn tree_built_elsewhere_has_the_same_files() {
     let a = in_files(["/w/main/src/main.c", "/w/main/src/filter.c", "/w/main/src/sum.c"]);
     let mut slow =
         in_files(["/w/change/src/main.c", "/w/change/src/filter.c", "/w/change/src/sum.c"]);

@@ -6,7 +6,7 @@ use super::{SUM, checked, codes, made, program, run, texts, verdict};
 use crate::figures::figures;
 
 #[test]
-fn what_was_renamed_moved_or_split_is_one_function() {
+fn renamed_moved_or_split_function_stays_one() {
     let mut renamed = program();
     renamed[1].name = "low_pass";
     let compared = checked(&run(program()), &run(renamed));
@@ -32,7 +32,7 @@ fn what_was_renamed_moved_or_split_is_one_function() {
 
 /// By the instructions that were the whole's, and by what that takes less.
 #[test]
-fn a_part_that_was_split_off_is_no_new_function() {
+fn split_part_is_not_a_new_function() {
     let mut split = program();
     split[2].cycles[0] = 22_000;
     split.push(made("sum_tail", 19_000, 10, SUM));

@@ -67,7 +67,7 @@ fn the_same_work_more_often_is_another_amount() {
 }
 
 #[test]
-fn what_idle_time_has_of_the_change_is_in_the_verdict() {
+fn verdict_has_the_change_of_idle_time() {
     let said = verdict(&checked(&asleep(run(program()), 100), &asleep(run(program()), 9_100)));
     assert!(said.contains("9,000 more cycles"), "{said}");
     assert!(said.contains("idle has +9,000 of it"), "{said}");
@@ -103,7 +103,7 @@ fn runs_of_the_same_time_cannot_differ_in_it() {
 }
 
 #[test]
-fn where_names_are_missing_nothing_is_gone_and_no_limit_holds() {
+fn missing_names_prove_neither_removal_nor_limit() {
     let compared = checked(&run(program()), &without_names(run(program())));
     let verdicts = texts(&compared, "profile-functions", "verdict");
     assert!(verdicts.iter().all(|words| *words == "undecided: no names in b"), "{verdicts:?}");
@@ -156,7 +156,7 @@ fn a_limit_within_the_bounds_may_be_exceeded() {
 }
 
 #[test]
-fn a_name_that_every_program_has_makes_no_program_the_same() {
+fn common_names_do_not_make_programs_equal() {
     let others = vec![
         Made { file: "other.c", ..made("main", 30_000, 1, SUM) },
         made("poll", 900, 9, LOOP),

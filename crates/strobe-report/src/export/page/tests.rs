@@ -145,7 +145,7 @@ fn a_page_shows_what_was_seen_and_lost() {
 
 /// A function has the figure that reports state, wherever it sleeps.
 #[test]
-fn what_is_idle_is_apart_from_functions() {
+fn idle_is_excluded_from_functions() {
     let html = parsed(&written(&subjects::of(subjects::run())));
     let document = Document::parse(&html).unwrap_or_else(|error| panic!("{error}\n{html}"));
     let cells = |row: roxmltree::Node| -> Vec<String> {

@@ -77,7 +77,7 @@ fn ready_flags_follow_by_name() {
 }
 
 #[test]
-fn what_is_wrong_is_reported_with_its_place() {
+fn errors_are_reported_with_their_place() {
     for (from, to, expected) in [
         ("<value>35</value>", "<value>x</value>", "`x` is no number at line"),
         ("<baseAddress>0x40013000</baseAddress>", "", "<peripheral>: has no <baseAddress> at line"),

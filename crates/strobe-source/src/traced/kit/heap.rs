@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_leaves_no_leak() {
+    fn missing_data_leaves_no_leak() {
         let leaking: Vec<HeapWhat> = (0..100).map(|n| allocated(0x100 + 16 * n, 10)).collect();
         assert!(seen(&leaking, false).sites[0].leak.is_some());
         let heap = seen(&leaking, true);

@@ -198,7 +198,7 @@ fn an_adapter_with_another_rate_changes_the_divider() {
 }
 
 #[test]
-fn what_goes_wrong_is_reported() {
+fn failures_are_reported() {
     let refused = |peer: Peer| {
         let (address, _) = peer.serve();
         open(&address).err().expect("it does not work").to_string()

@@ -46,7 +46,7 @@ fn a_port_that_goes_away_gives_its_last_byte_first() {
 }
 
 #[test]
-fn what_is_no_port_is_refused() {
+fn path_that_is_not_a_port_is_refused() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path = file.path().display().to_string();
     let error = Serial::open(&path, 9600).err().expect("no port").to_string();

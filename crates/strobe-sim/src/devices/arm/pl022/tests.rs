@@ -103,7 +103,7 @@ fn a_frame_waits_until_the_port_is_on_and_has_a_clock() {
 }
 
 #[test]
-fn what_is_not_modelled_is_reported() {
+fn unmodelled_use_is_reported() {
     let mut rig = rig("");
     rig.write32(BASE + CR0, 0x27);
     rig.write32(BASE + CR1, 1 << cr1::SLAVE);

@@ -138,7 +138,7 @@ fn another_stack_below_is_no_overflow() {
 }
 
 #[test]
-fn a_big_frame_that_ends_in_the_middle_of_a_variable_overflows() {
+fn big_frame_ending_inside_a_variable_overflows() {
     let (mut threads, bus) = (with_floor(), bus());
     threads.all[0].low = RAM + 0x2000;
     assert_eq!(threads.moved(RAM + 0x400, false, true, &bus), 0);
@@ -281,7 +281,7 @@ fn there_is_an_end_to_keeping_threads_apart() {
 
 /// Nothing that a handler could add to a thread's stack is taken for a stack elsewhere.
 #[test]
-fn what_lies_far_below_is_never_reached_by_a_handler() {
+fn handlers_never_reach_memory_far_below() {
     let (mut threads, bus) = (threads(&[], None), bus());
     let lowest = RAM + 0x2000;
     assert_eq!(switch(&mut threads, RAM + 0x3f00, lowest, &bus), 1);
@@ -372,7 +372,7 @@ fn a_thread_may_set_its_own_stack_pointer() {
 }
 
 #[test]
-fn a_stack_that_grows_out_of_its_variable_into_the_next_overflows() {
+fn stack_growing_into_the_next_variable_overflows() {
     let areas = [(RAM + 0x400, RAM + 0x600), (RAM + 0x600, RAM + 0x800)];
     let (mut threads, bus) = (threads(&areas, None), bus());
     let (a, b, main) = (RAM + 0x800, RAM + 0x600, RAM + 0x3f00);
@@ -391,7 +391,7 @@ fn a_stack_that_grows_out_of_its_variable_into_the_next_overflows() {
 
 /// Within one variable it is an overflow only if the owner of the memory goes on.
 #[test]
-fn a_stack_that_grows_into_another_of_the_same_variable_may_overflow() {
+fn stack_growing_within_its_variable_may_overflow() {
     let (mut threads, bus) = (threads(&[(RAM + 0x400, RAM + 0x800)], None), bus());
     let (a, b, main) = (RAM + 0x800, RAM + 0x600, RAM + 0x3f00);
     assert_eq!(set(&mut threads, main, b - 36, b, &bus), 1);
