@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_models_do_not_know_bounds_each_figure() {
+    fn model_uncertainty_bounds_each_figure() {
         let mut recording = Recording::new("board", 0, &[("pin".to_owned(), false)], 100);
         // Slack grows in the first pulse by 1 and 3 us, in the first low by 0 and 1, then no more.
         let slack = [(2, 2), (3, 5), (3, 6), (3, 6), (3, 6)];
@@ -306,7 +306,7 @@ mod tests {
 
     /// A pulse of unknown length within a period of a known one.
     #[test]
-    fn what_the_high_part_has_more_the_low_part_has_less() {
+    fn longer_high_part_shortens_the_low_part() {
         let mut recording = Recording::new("board", 0, &[("pin".to_owned(), false)], 100);
         let slack = [(2, 2), (4, 8), (2, 2)];
         for ((n, at), slack) in [10, 20, 40].into_iter().enumerate().zip(slack) {

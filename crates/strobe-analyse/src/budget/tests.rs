@@ -88,7 +88,7 @@ fn trust_decides() {
 }
 
 #[test]
-fn cycles_are_times_by_the_slowest_and_the_fastest_clock() {
+fn cycles_become_times_by_slowest_and_fastest_clock() {
     // 8,000 cycles are 1 ms at 8 MHz and a sixth of it at 48 MHz.
     let cycles = || Quantity::exact(8000u64, Unit::CYCLES);
     assert_eq!(verdict(cycles(), None, Some("1 ms")), Verdict::Held);

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_clock_paces_is_as_wide_in_every_model() {
+    fn externally_clocked_pulses_have_equal_width_in_models() {
         let mut recording = Recording::new("board", 0, &[("PA0".to_owned(), false)], 6);
         let own = |epoch| Drift { sooner: 125_000, later: 0, jitter: (125_000, 250_000), epoch };
         assert!(recording.edge(0, true, 1_000_000, own(0)));

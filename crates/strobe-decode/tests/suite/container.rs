@@ -72,7 +72,7 @@ fn written_files_are_read_back() {
 }
 
 #[test]
-fn a_file_cut_at_any_byte_gives_its_whole_chunks() {
+fn truncated_file_gives_its_whole_chunks() {
     let (bytes, raw) = sample();
     let header = bytes.windows(4).position(|four| four == b"\xd7SBk").expect("a chunk");
     let mut before = 0;

@@ -51,7 +51,7 @@ fn split_part_is_not_a_new_function() {
 }
 
 #[test]
-fn what_was_inlined_is_said_where() {
+fn inlined_function_is_reported_with_its_place() {
     let mut inlined = program();
     inlined.remove(1);
     inlined[0].inlined = Some("filter");
@@ -76,7 +76,7 @@ fn the_same_instructions_elsewhere_are_named_as_that() {
 }
 
 #[test]
-fn rows_are_named_by_as_many_words_as_they_need() {
+fn rows_are_named_by_the_words_needed() {
     let with = |cycles: u64| {
         let mut run = run(program());
         let mut table = Table::new(vec![

@@ -168,7 +168,7 @@ fn common_names_do_not_make_programs_equal() {
 }
 
 #[test]
-fn lines_below_what_was_put_in_are_compared_with_themselves() {
+fn lines_below_an_insertion_are_compared_with_themselves() {
     let mut later = run(program());
     let Content::Profile(profile) = &mut later.sections[0].content else { panic!("a profile") };
     profile.frames.line.iter_mut().for_each(|line| *line = line.map(|line| line + 7));
@@ -187,7 +187,7 @@ fn a_side_without_files_is_named() {
 }
 
 #[test]
-fn the_first_column_that_changed_is_what_a_table_says() {
+fn table_reports_its_first_changed_column() {
     let with = |cycles: u64, stack: u64| {
         let mut run = run(Vec::new());
         run.sections.clear();
@@ -219,7 +219,7 @@ fn causes_with_the_most_in_them_keep_their_columns() {
 
 /// As the loop of an idle thread that does not sleep.
 #[test]
-fn what_has_less_because_another_has_more_is_not_named_first() {
+fn reduced_share_is_not_named_before_its_cause() {
     let with = |idle: i64, filter: i64| {
         let mut all = program();
         (all[1].cycles[0], all[2].cycles[0]) = (filter, idle);
@@ -307,7 +307,7 @@ fn other_exit_codes_are_other_ends() {
 }
 
 #[test]
-fn what_was_cut_off_is_not_called_the_same() {
+fn truncated_tables_are_not_called_equal() {
     let mut cut = run(program());
     cut.sections.clear();
     cut.findings.push(Finding::new(Severity::Warning, "shortened", "3 rows of each table"));
