@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_allowed_is_named() -> Result<()> {
+    fn disallowed_licences_are_named() -> Result<()> {
         let exception = |name: &str| Exception { name: name.into(), allow: vec!["MPL-2.0".into()] };
         let rules = Licences {
             allow: vec!["MIT".into(), "Apache-2.0 WITH LLVM-exception".into()],

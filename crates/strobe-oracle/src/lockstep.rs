@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn any_register_or_flag_that_differs_is_found_and_named() {
+    fn differing_registers_and_flags_are_named() {
         let trace = states(6);
         for step in 1..6 {
             for register in 0..16 {

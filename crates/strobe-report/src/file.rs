@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_refused() {
+    fn contradictory_files_are_refused() {
         let mut twice = measurement();
         twice.sections.push(twice.sections[0].clone());
         let error = read(json(&twice).as_bytes()).unwrap_err().to_string();

@@ -59,7 +59,7 @@ fn is(cell: &Cell, bytes: u64, is_bound: bool) -> bool {
 }
 
 #[test]
-fn what_is_unknown_makes_worst_cases_lower_bounds() {
+fn unknown_calls_make_worst_cases_lower_bounds() {
     let m = measured("").unwrap();
     assert!(is(cell(&m, "entry-points", "worst", 0), 40, false), "{m:?}");
     assert_eq!(cell(&m, "unknown-calls", "what", 0).text(), Some("indirect call"));
@@ -103,7 +103,7 @@ fn threads_of_zephyr_are_found_where_they_are_defined() {
 /// An AVR's processor shuts interrupts out when it enters a handler: only one that lets them in
 /// again is interrupted.
 #[test]
-fn handlers_of_an_avr_nest_where_they_let_interrupts_in() {
+fn avr_handlers_nest_where_they_enable_interrupts() {
     let (push, pop, sei, reti) = (0x920f_u16, 0x900f_u16, 0x9478_u16, 0x9518_u16);
     let shut = |bytes: usize| [vec![push; bytes], vec![pop; bytes], vec![reti]].concat();
     let open = vec![sei, push, pop, reti];

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_board_from_an_svd_file_loads_with_its_peripherals_and_interrupts() {
+    fn svd_board_loads_with_peripherals_and_interrupts() {
         let svd = Svd::parse(include_str!("../../tests/svd/chip.svd")).unwrap();
         let text = from_svd(&svd).unwrap();
         let board = Board::parse(&text).unwrap();

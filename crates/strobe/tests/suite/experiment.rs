@@ -182,7 +182,7 @@ fn nothing_survives_a_kill_before_the_first_round() {
 }
 
 #[test]
-fn a_variant_that_fails_is_shown_with_what_it_wrote() {
+fn failing_variant_is_shown_with_its_output() {
     let fails = COUNTS.replace("echo n 4", "echo cannot connect to the database >&2; exit 3");
     let folder = described(&fails);
     let ran = strobe(&["experiment", "run", &name(folder.path()), "--quick", "--format", "json"]);

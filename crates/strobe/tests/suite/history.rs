@@ -178,7 +178,7 @@ fn the_commit_is_that_of_the_folder() {
 
 /// `--log`: the measurement as a whole, whatever of it is printed.
 #[test]
-fn what_was_measured_is_logged_at_once() {
+fn measurements_are_logged_immediately() {
     let archive = Archive::new();
     let elf = prebuilt("trace-kit");
     let log = |arguments: &[&str]| {
@@ -319,7 +319,7 @@ fn rows_that_cannot_be_read_are_no_question_of_filters() {
 }
 
 #[test]
-fn what_is_no_archive_is_not_taken_for_one() {
+fn other_folders_are_not_taken_for_archives() {
     let archive = Archive::new();
     let missing = strobe(&["history", &archive.path()]);
     assert_eq!(missing.code, 66, "{}", missing.stderr);

@@ -38,7 +38,7 @@ fn plan_losing_four_fifths_needs_insistence() {
 }
 
 #[test]
-fn what_it_proposes_fits() {
+fn proposed_plan_fits() {
     let plan = recorded::recorded(&[
         "plan",
         "--clock=168MHz",

@@ -364,7 +364,7 @@ fn a_recording_that_was_cut_reports_it() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused_or_named() {
+fn non_traces_are_refused_or_named() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = |name: &str, bytes: &[u8]| {
         let path = directory.path().join(name);

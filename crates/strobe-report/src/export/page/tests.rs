@@ -35,7 +35,7 @@ fn parsed(text: &str) -> String {
 }
 
 #[test]
-fn what_a_measurement_holds_stays_text() {
+fn measurement_content_stays_text() {
     let mut measurement = subjects::measurement();
     let nasty = "<script>alert('&')</script>\"";
     measurement.subject.name = nasty.to_owned();
@@ -329,7 +329,7 @@ fn tables_have_their_sums() {
 
 /// What rows are of is where a narrow page shows it, and what no row has is not there.
 #[test]
-fn names_come_before_figures_and_empty_columns_are_left_out() {
+fn names_precede_figures_and_empty_columns_are_omitted() {
     let mut table = Table::new(vec![
         Column::figure("busy", "busy", Unit::CYCLES),
         Column::figure("asleep", "asleep", Unit::CYCLES),
@@ -350,7 +350,7 @@ fn names_come_before_figures_and_empty_columns_are_left_out() {
 
 /// Fourteen columns do not fit on a telephone: the table scrolls, the page does not.
 #[test]
-fn what_is_wide_scrolls_by_itself_and_is_printed_whole() {
+fn wide_content_scrolls_and_is_printed_whole() {
     let html = parsed(&written(&measurements::simulated()));
     let document = Document::parse(&html).unwrap_or_else(|error| panic!("{error}\n{html}"));
     let is_wide = |node: &roxmltree::Node| {

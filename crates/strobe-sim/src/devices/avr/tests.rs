@@ -13,7 +13,7 @@ fn write(rig: &mut Rig, registers: &[(u16, u8)]) {
 }
 
 #[test]
-fn spi_shifts_a_byte_in_16_cycles_at_half_the_clock() {
+fn spi_byte_costs_16_cycles_at_half_clock() {
     const SPSR: u16 = 0x4d;
     const SPDR: u16 = 0x4e;
     let mut rig = uno();

@@ -78,7 +78,7 @@ fn loopback_returns_what_was_sent_until_the_fifo_overruns() {
 }
 
 #[test]
-fn what_nobody_reads_is_reported() {
+fn unread_data_is_reported() {
     let mut rig = rig("");
     rig.write32(BASE + IMSC, interrupt::TIMEOUT);
     rig.write32(BASE + DR, 1);

@@ -143,7 +143,7 @@ fn another_master_wins_and_the_bus_is_waited_for() {
 }
 
 #[test]
-fn what_is_written_too_early_is_reported() {
+fn early_writes_are_reported() {
     let mut rig = uno();
     command(&mut rig, START);
     rig.bus.io_write(TWDR, 0xa0);

@@ -183,7 +183,7 @@ fn brightness_is_the_time_that_an_led_was_lit() {
 }
 
 #[test]
-fn what_the_part_would_not_like_is_reported() {
+fn misuse_of_the_part_is_reported() {
     let mut host = Host::new();
     host.shift(|_| 4095);
     host.show(0, 100);

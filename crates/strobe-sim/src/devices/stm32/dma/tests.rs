@@ -114,7 +114,7 @@ fn a_request_moves_one_item_each_time_it_is_seen() {
 
 /// A ring with a handler that comes late: halves and ends that are flagged already are lost.
 #[test]
-fn what_a_ring_flags_again_is_lost() {
+fn repeated_flags_of_a_ring_are_lost() {
     let mut rig = controller();
     program(&mut rig, 2, EN | MINC | CIRC | TCIE | HTIE, 4, RAM + 64, RAM);
     rig.set("A_DMA", true);
