@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn right_figure_is_near_and_bounds_the_truth() {
+    fn right_figure_is_near_and_its_bounds_contain_truth() {
         let figure = |least, most, low, high| Figure { likely: (least, most), bounds: (low, high) };
         assert!(judged(&case(0.0), &figure(1000.0, 1000.0, 1000.0, 1000.0)).1);
         assert!(!judged(&case(0.0), &figure(999.0, 1000.0, 999.0, 1000.0)).1);

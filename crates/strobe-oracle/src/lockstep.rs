@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_of_a_host_is_adopted_but_nothing_else() {
+    fn only_the_answer_of_a_host_is_adopted() {
         let trace = states(6);
         let mut other = trace.clone();
         other[3].r[0] = 99;

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_a_stream_end_as_they_do_and_bytes_are_shown() {
+    fn line_ends_survive_and_unprintable_bytes_are_escaped() {
         let mut stream = Stream::default();
         let mut shown = stream.push(b"one\r");
         shown += &stream.push(b"\ntwo\rthree\xff\xcf");

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_in_is_named() {
+    fn newly_called_soft_float_is_named() {
         let (off, on) = (group("a.c", &["main"]), group("a.c", &["main", "__aeabi_fmul"]));
         let more = group("a.c", &["__aeabi_fmul", "__aeabi_dmul"]);
         let text = |a, b| arithmetic(a, b).unwrap_or_default();

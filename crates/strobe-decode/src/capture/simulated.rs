@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_in_while_a_board_runs_is_a_capture() {
+    fn edges_of_a_running_board_become_a_capture() {
         let pins = [("PA0".to_owned(), false), ("PA1".to_owned(), true)];
         let mut recording = Recording::new("board", 125_000, &pins, 4);
         assert!(recording.edge(0, true, 250_000, (125_000, 125_000)));

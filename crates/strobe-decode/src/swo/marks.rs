@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_has_a_byte() {
+    fn announced_stream_without_a_byte_is_wrong() {
         assert_eq!(in_one_frame(&[(1, 3), (2, 1), (1, 4), (PADDING, 3)]), 0);
         assert_eq!(in_one_frame(&[(1, 3), (2, 0), (1, 4)]), 1);
         assert_eq!(in_one_frame(&[(1, 3), (PADDING, 0), (2, 4)]), 1);

@@ -22,7 +22,7 @@ fn each_end_has_its_name() {
 }
 
 #[test]
-fn what_it_took_is_counted_with_descendants() {
+fn resource_use_includes_descendants() {
     let outcome = ended("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; (sleep 0.05)");
     assert!(outcome.wall_ns >= 50_000_000, "{outcome:?}");
     assert!(outcome.user_us > 0 && outcome.user_us * 1000 < outcome.wall_ns, "{outcome:?}");

@@ -44,7 +44,7 @@ fn whole_measurements() {
 
 /// Two further runs know of each chain what it is there; callers have the sums.
 #[test]
-fn rows_of_the_call_tree_have_bounds_where_chains_know_them() {
+fn call_tree_rows_have_bounds_known_from_chains() {
     let mut measurement = measurements::simulated();
     let profile = measurement.sections.iter_mut().find_map(|section| match &mut section.content {
         Content::Profile(profile) => Some(profile),

@@ -227,7 +227,7 @@ mod tests {
 
     /// Only wrong bits explain them, unless packets are missing.
     #[test]
-    fn impossible_events_are_counted() {
+    fn impossible_events_count_as_contradictions() {
         let mut all = Exceptions::default();
         all.take(15, Exited, (0, 0));
         assert_eq!(all.contradictions, 0, "it began before the trace");

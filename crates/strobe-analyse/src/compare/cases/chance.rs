@@ -8,7 +8,7 @@ use super::{Made, checked, codes, first, many, program, run, sampled, texts, ver
 use crate::figures::figures;
 
 #[test]
-fn differences_within_chance_are_not_reported() {
+fn differences_within_chance_are_undecided() {
     let compared = checked(&sampled(many(300)), &sampled(many(330)));
     assert!(first(&compared, "verdict").starts_with("undecided"));
     assert!(verdict(&compared).contains("needs"), "{}", verdict(&compared));

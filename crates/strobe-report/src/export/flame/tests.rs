@@ -43,7 +43,7 @@ fn frames(text: &str) -> Vec<Drawn> {
 }
 
 #[test]
-fn frames_of_a_run_stand_on_their_callers_with_both_figures() {
+fn frames_stand_on_their_callers_with_both_figures() {
     let text = written(&subjects::run());
     let frames = frames(&text);
     let of = |name: &str| frames.iter().find(|frame| frame.name == name).unwrap();

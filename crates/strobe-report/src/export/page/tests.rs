@@ -195,7 +195,7 @@ fn part(name: &str, measurement: Measurement) -> NamedPart {
 /// Faults, warnings, how it was measured: chips of a rig have all of it, and so have those of the
 /// sides of a comparison.
 #[test]
-fn parts_have_all_that_a_page_of_their_own_would() {
+fn parts_have_all_contents_of_a_separate_page() {
     let mut chip = subjects::of(subjects::run());
     chip.instrument.settings.insert("until".to_owned(), "20 ms".into());
     chip.findings
