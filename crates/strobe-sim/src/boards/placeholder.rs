@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_would_end_a_string_and_overlaps_are_harmless() {
+    fn quotes_in_names_and_overlapping_blocks_are_harmless() {
         let block = |name: &str, base: u32| {
             format!(
                 "<peripheral><name>{name}</name><baseAddress>{base:#x}</baseAddress>\

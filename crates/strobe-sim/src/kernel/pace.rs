@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_moments_share_cancels() {
+    fn drift_shared_by_two_moments_cancels() {
         let from = Drift { sooner: 10, later: 30, jitter: (2, 3), epoch: 1 };
         assert_eq!(Drift::between(from, from, 100), Bounds::exact(100));
         let to = Drift { sooner: 12, later: 35, ..from };

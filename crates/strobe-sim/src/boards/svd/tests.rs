@@ -113,7 +113,7 @@ fn words_of_a_peripherals_ram_are_registers() {
 
 /// Small files that ask for a lot.
 #[test]
-fn what_a_file_makes_of_itself_is_bounded() {
+fn expansion_of_a_file_is_bounded() {
     let device = |inner: &str| {
         format!(
             "<device><name>X</name><peripherals><peripheral><name>P</name>\

@@ -253,7 +253,7 @@ fn arrivals_are_reported_wherever_a_run_is_cut() {
 /// CLI masks only where interrupts were enabled: the code that a compiler writes around a new stack
 /// pointer does not, before they are.
 #[test]
-fn what_waited_for_masked_code_knows_where_that_began() {
+fn request_delayed_by_masking_knows_the_masks_start() {
     let masked = |program: &[&str], at: u64| {
         let mut machine = machine::<false>("arduino-uno", program, &["reti"], &[at]);
         run(&mut machine, 40);

@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_handler_brings_was_not_waited_for_in_vain() {
+    fn wait_ended_by_a_handler_is_not_in_vain() {
         assert_eq!(given_up(true, 100), 0);
         assert_eq!(given_up(false, 100), 1);
         assert_eq!(given_up(true, 1_000_000), 1, "the firmware did something else");

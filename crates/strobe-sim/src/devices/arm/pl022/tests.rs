@@ -88,7 +88,7 @@ fn unread_data_is_reported() {
 }
 
 #[test]
-fn a_frame_waits_until_the_port_is_on_and_has_a_clock() {
+fn frame_waits_until_the_port_is_enabled_and_clocked() {
     let mut rig = rig("");
     rig.write32(BASE + CR1, 0);
     (0..9).for_each(|i| rig.write32(BASE + DR, i));

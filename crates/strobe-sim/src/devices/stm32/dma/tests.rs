@@ -82,7 +82,7 @@ fn code_that_is_overwritten_is_decoded_anew() {
 }
 
 #[test]
-fn the_slave_of_each_access_is_taken_from_the_core() {
+fn dma_access_delays_core_accesses_to_its_slave() {
     let mut rig = controller();
     program(&mut rig, 1, EN | MEM2MEM, 1, RAM, BASE + 0x400);
     rig.run_to(2);
@@ -93,7 +93,7 @@ fn the_slave_of_each_access_is_taken_from_the_core() {
 }
 
 #[test]
-fn a_request_moves_one_item_each_time_it_is_seen() {
+fn each_request_seen_moves_one_item() {
     let mut rig = controller();
     rig.bus.load(RAM, &[1, 2, 3, 4]).unwrap();
     program(&mut rig, 2, EN | DIR | MINC | TCIE | HTIE, 4, RAM + 64, RAM);

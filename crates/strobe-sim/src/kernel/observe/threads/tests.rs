@@ -49,7 +49,7 @@ fn a_thread_goes_on_where_it_was_interrupted() {
 
 /// A handler may put a frame under the interrupted one's to have a function run in thread mode.
 #[test]
-fn a_frame_made_by_hand_is_on_the_same_stack() {
+fn handmade_frame_is_on_the_same_stack() {
     let (mut threads, bus) = (threads(&[], None), bus());
     let a = RAM + 0x1000;
     assert_eq!(switch(&mut threads, RAM + 0x3f00, a, &bus), 1);
@@ -85,7 +85,7 @@ fn a_stack_grows_by_calls() {
 }
 
 #[test]
-fn stacks_side_by_side_in_one_variable_are_distinguished_by_distance() {
+fn adjacent_stacks_in_a_variable_are_separated_by_distance() {
     let (mut threads, bus) = (threads(&[(RAM, RAM + 0x3000)], None), bus());
     assert_eq!(threads.moved(RAM + 0x3000, false, false, &bus), 1);
     assert_eq!(threads.moved(RAM + 0x2fc0, false, false, &bus), 1);
@@ -200,7 +200,7 @@ fn the_system_names_threads() {
 }
 
 #[test]
-fn a_structure_used_again_is_another_thread_unless_it_goes_on() {
+fn reused_structure_is_another_thread_unless_it_resumes() {
     let (mut threads, mut bus) = (threads(&[], Some(layout(true))), bus());
     let (a, main) = (RAM + 0x100, RAM + 0x3f00);
     put(&mut bus, a, "first", RAM + 0x1000);
@@ -339,7 +339,7 @@ fn set(threads: &mut Threads, from: u32, to: u32, sp: u32, bus: &Bus) -> usize {
 /// Three stacks of 512 bytes in one variable, from the one on top down, as when the topmost thread
 /// runs first: each is its own, whoever lies how near.
 #[test]
-fn stacks_side_by_side_are_distinguished_by_how_the_stack_pointer_got_there() {
+fn adjacent_stacks_are_separated_by_stack_pointer_writes() {
     let bus = bus();
     let mut threads = threads(&[(RAM + 0x400, RAM + 0xa00)], None);
     let main = RAM + 0x3f00;
