@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_to_a_place_keeps_the_bounds_of_its_rows() {
+    fn run_to_a_place_keeps_bounds_of_its_rows() {
         let rows = [row(600, 100, 200), row(400, 0, 0)];
         let further = Further::of(1000, (100, 200), &rows);
         assert_eq!(further.bounds(600, (100, 200)), Bounds { low: 500, likely: 600, high: 800 });
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_to_a_time_is_as_long_in_every_model() {
+    fn run_to_a_time_has_equal_length_in_models() {
         let mut rows = [row(600, 100, 200), row(400, 0, 0)];
         Further::of(1000, (0, 0), &rows).apply(&mut rows);
         let bounds = rows.map(|(_, row)| row.bounds());

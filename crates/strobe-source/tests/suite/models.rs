@@ -167,7 +167,7 @@ const RANKS: f64 = 0.01;
 const FLOOR: f64 = 4.0;
 
 #[test]
-fn what_the_other_models_measure_lies_within_the_bounds() {
+fn figures_of_other_models_lie_within_the_bounds() {
     let (mut seen, mut wrong) = (0, Vec::new());
     for (name, board, ms) in RUNS {
         let Some(Measured { bounded, alone, .. }) = measured(name, board, ms) else { continue };
@@ -201,7 +201,7 @@ fn what_the_other_models_measure_lies_within_the_bounds() {
 /// One bit of a UART, 64 bytes that are sent by polling, a run to a time: what has a time of its
 /// own is as exact as that, in the runs and in what is carried along.
 #[test]
-fn what_a_uart_paces_is_exact() {
+fn uart_paced_figures_are_exact() {
     let Measured { bounded, carried, .. } =
         measured("hello-uart", "stm32f070cb", 20).expect("it has wait states");
     for (figures, prefix) in [(&bounded, "pins pins/"), (&carried, "pins/")] {

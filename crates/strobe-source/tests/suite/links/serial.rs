@@ -32,7 +32,7 @@ fn every_byte_comes_through_at_an_unusual_rate() {
 }
 
 #[test]
-fn a_port_that_goes_away_gives_its_last_byte_first() {
+fn removed_port_gives_its_last_byte_first() {
     let (mut line, path) = pty();
     let mut link = Serial::open(&path, 115_200).expect("a port");
     line.write_all(&[1, 2, 3]).expect("it takes them");
