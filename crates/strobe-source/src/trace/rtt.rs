@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn block_is_found_at_its_address_and_across_piece_borders() {
+    fn block_is_found_at_its_address_and_piece_borders() {
         for at in [0, 253, 254, 255, 256, 257, 2036] {
             let mut ram = Ram::with(at, 8, 1);
             let address = 0x2000_0000 + 4 * at as u32;

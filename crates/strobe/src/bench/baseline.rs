@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_there_counts_if_it_was_wanted() {
+    fn vanished_benchmark_counts_if_it_was_requested() {
         let before = kept(7).firmware["fw"].benchmark.clone();
         for (name, expected) in [("sort", true), ("other", false)] {
             let mut out = Comparison::new(0.0);

@@ -81,7 +81,7 @@ fn wrong_arguments_are_refused_before_anything_runs() {
 
 /// As one would write it for a shell or another tool: quoted behind `--`, or the same thing twice.
 #[test]
-fn quoted_commands_behind_dashes_run_and_the_same_twice_is_numbered() {
+fn quoted_commands_run_and_equal_ones_are_numbered() {
     let line = "test 1 = 1";
     let ran = strobe(&["bench", "--rounds", "3", "--", line, "--vs", line]);
     assert_eq!(ran.code, 0, "{}", ran.stdout);

@@ -177,7 +177,7 @@ fn missing_function_is_a_usage_error() {
 /// As in libgcc, whose subtraction changes a sign and goes on as the addition: two names and one
 /// end.
 #[test]
-fn a_function_that_is_the_end_of_another_is_named_by_that() {
+fn tail_of_another_function_is_refused_with_its_name() {
     let mut words = [0xc1_u32; 48];
     words[0] = 0x2000_1000;
     let mut image: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -258,7 +258,7 @@ fn hand_count_slip_is_found_by_line() {
 /// Byte times of 320 cycles and refreshes of 8192 have all places to one another in 40960 cycles,
 /// for each of 64 beginnings.
 #[test]
-fn no_byte_waits_as_long_as_the_next_one_takes() {
+fn every_byte_is_read_before_the_next_arrives() {
     let bytes = paced(packets(2));
     let mut worst = (0, 0);
     for start in 0..64u64 {

@@ -116,7 +116,7 @@ fn every_access_to_a_freed_block_is_a_fault() {
 }
 
 #[test]
-fn byte_past_the_end_counts_but_rest_of_word_not() {
+fn bytes_past_the_end_count_unless_read_by_word() {
     let mut m = Machine::new();
     m.allocate(10);
     for at in 0..10 {
