@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_of_a_distribution_and_the_duration_are_figures() {
+    fn distribution_minimum_and_duration_are_figures() {
         let content = serde_json::json!({"distributions": {"distributions": [
             {"name": "PA9 low", "spread": {"min": 417, "max": 2502}, "low": {"min": 416}},
         ]}});

@@ -97,7 +97,7 @@ const PIN: [&str; 3] = ["--clock=16MHz", "--baud=2M", "--period=4096"];
 
 /// The temporary files are in a folder whose name is Tcl, as far as Tcl is concerned.
 #[test]
-fn firmware_goes_through_openocd_into_flash_and_into_the_report() {
+fn firmware_reaches_flash_and_report_through_openocd() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_real, source) = openocd(folder.path(), "");
     let odd = folder.path().join("ü a{b}\"$x[exit];#\\");

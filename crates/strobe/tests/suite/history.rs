@@ -78,7 +78,7 @@ fn code(measurement: &Measurement, code: &str) -> usize {
 }
 
 #[test]
-fn builds_are_logged_and_the_one_that_took_more_is_named() {
+fn builds_are_logged_and_the_larger_one_is_named() {
     let archive = Archive::of_two_builds();
     let places = ["date=2026-01-01", "date=2026-02-01"];
     for (path, date) in archive.files().iter().zip(places) {
@@ -303,7 +303,7 @@ fn damaged_and_foreign_files_are_named_and_left_out() {
 
 /// Another program's files may be compressed in another way.
 #[test]
-fn rows_that_cannot_be_read_are_no_question_of_filters() {
+fn unreadable_rows_are_not_blamed_on_filters() {
     let archive = Archive::of_two_builds();
     // The column's compression follows its path: Snappy (1) becomes gzip (2), as thrift has them.
     let column = b"value\x15\x02";

@@ -120,7 +120,7 @@ fn updating_with(enable: u16, turns: u32) -> Vec<u8> {
 }
 
 #[test]
-fn updates_of_a_timer_while_its_flag_is_set_are_lost() {
+fn timer_updates_while_its_flag_is_set_are_lost() {
     let (entries, lost, finding) = counts(&run(&updating(2_600), "stm32f070cb", "20500c"));
     assert_eq!((entries, lost), (11, 9));
     assert!(finding.as_deref().is_some_and(|text| text.contains("TIM6")), "{finding:?}");

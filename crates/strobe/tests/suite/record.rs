@@ -181,7 +181,7 @@ impl Running {
 }
 
 #[test]
-fn a_kill_loses_nothing_that_was_there_a_second_before() {
+fn kill_loses_nothing_older_than_a_second() {
     let folder = Folder::new();
     let out = folder.path("killed.strobe");
     let mut running = Running::start(&out, &[]);

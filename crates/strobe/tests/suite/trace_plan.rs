@@ -75,7 +75,7 @@ fn a_plan_is_read_again_and_changed() {
 }
 
 #[test]
-fn periods_are_rounded_to_those_of_the_hardware_and_reported() {
+fn periods_are_rounded_to_hardware_values_and_reported() {
     let rounded = planned(&["--rate=10kHz", "--terse"]).stdout;
     let line = |name: &str| rounded.lines().find(|line| line.trim_start().starts_with(name));
     assert!(line("cycles between samples").is_some_and(|l| l.ends_with(" 16,384 cycles")));

@@ -164,7 +164,7 @@ fn code_after_the_back_branch_belongs_to_the_loop() {
 
 /// A loop that waits, and the one around it, which stores, begin with the same instruction.
 #[test]
-fn a_wait_may_begin_where_the_loop_around_it_does() {
+fn wait_may_begin_where_its_outer_loop_begins() {
     // movs r5, #5; back: ldr r3, [r2]; cmp r3, #9; blo back; movs r3, #0; str r3, [r2];
     // subs r5, #1; bne back
     let code = [0x2505, 0x6813, 0x2b09, 0xd3fc, 0x2300, 0x6013, 0x3d01, 0xd1f8];
@@ -177,7 +177,7 @@ fn a_wait_may_begin_where_the_loop_around_it_does() {
 
 /// Which register it is, only the run shows: it comes in as an argument, and two loops read it.
 #[test]
-fn two_loops_on_the_register_of_an_argument_name_it() {
+fn two_loops_name_a_register_passed_as_argument() {
     let code = [
         load(0, 0),
         load(1, 1), // SYST, 999

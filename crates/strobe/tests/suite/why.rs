@@ -107,7 +107,7 @@ fn externally_entered_loops_are_named() {
 }
 
 #[test]
-fn what_has_no_answer_is_explained() {
+fn unanswerable_questions_are_explained() {
     let elf = prebuilt("floaty");
     let unknown = strobe(&["size", &elf, "--why", "_printf_flaot"]);
     assert_eq!((unknown.code, unknown.stdout.as_str()), (64, ""));

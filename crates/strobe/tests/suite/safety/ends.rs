@@ -9,7 +9,7 @@ use super::{Folder, ended};
 use crate::common::{self, Ran, heeding_signals, prebuilt, strobe};
 
 #[test]
-fn a_firmware_that_does_not_end_runs_for_a_second() {
+fn endless_firmware_runs_for_one_second() {
     let ran = strobe(&["run", &prebuilt("blink")]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     assert!(ran.stdout.contains("--until"), "{}", ran.stdout);
@@ -188,7 +188,7 @@ fn runs_of_different_lengths_are_not_divided_in_silence() {
 /// The system waits for a writer in silence: whoever forgot it sees what is missing.
 #[test]
 #[cfg(unix)]
-fn a_pipe_without_a_writer_is_waited_for_until_a_signal() {
+fn pipe_without_a_writer_is_awaited_until_a_signal() {
     let folder = Folder::new();
     folder.fifo("wire");
     let start = || {
