@@ -259,7 +259,7 @@ mod tests {
 
     /// Needs no compiler: a source edited without a rebuild fails every test run.
     #[test]
-    fn what_is_checked_in_agrees_with_its_provenance() -> Result<()> {
+    fn checked_in_binaries_agree_with_their_provenance() -> Result<()> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no repository")?;
         let prebuilt = root.join("firmware/prebuilt");
         let manifest = Manifest::read(root)?;

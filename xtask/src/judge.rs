@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_is_right_if_it_is_near_and_its_bounds_have_the_truth() {
+    fn right_figure_is_near_and_its_bounds_contain_truth() {
         let figure = |least, most, low, high| Figure { likely: (least, most), bounds: (low, high) };
         assert!(judged(&case(0.0), &figure(1000.0, 1000.0, 1000.0, 1000.0)).1);
         assert!(!judged(&case(0.0), &figure(999.0, 1000.0, 999.0, 1000.0)).1);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_of_a_distribution_and_the_duration_are_figures() {
+    fn distribution_minimum_and_duration_are_figures() {
         let content = serde_json::json!({"distributions": {"distributions": [
             {"name": "PA9 low", "spread": {"min": 417, "max": 2502}, "low": {"min": 416}},
         ]}});

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_tests_use_is_left_out() -> Result<()> {
+    fn items_used_only_by_tests_are_omitted() -> Result<()> {
         let text = r#"{"packages": [], "workspace_members": ["ours"], "resolve": {"nodes": [
             {"id": "ours", "deps": [{"pkg": "linked", "dep_kinds": [{"kind": null}]},
                 {"pkg": "both", "dep_kinds": [{"kind": "dev"}, {"kind": "build"}]},
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_allowed_is_named() -> Result<()> {
+    fn disallowed_licences_are_named() -> Result<()> {
         let exception = |name: &str| Exception { name: name.into(), allow: vec!["MPL-2.0".into()] };
         let rules = Licences {
             allow: vec!["MIT".into(), "Apache-2.0 WITH LLVM-exception".into()],

@@ -150,7 +150,7 @@ between = { '/a/*/n' = [6, 8] }
     }
 
     #[test]
-    fn what_differs_is_named_with_both_values() {
+    fn differences_are_named_with_both_values() {
         let judged = outcome(&measurement(&[3, 4]), TABLE);
         assert!(matches!(judged, Outcome::Passed));
         let Outcome::Failed(lines) = outcome(&measurement(&[9]), TABLE) else {

@@ -256,7 +256,7 @@ fn test_modules(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn libraries_neither_print_nor_look_around_nor_know_the_time() {
+fn libraries_neither_print_nor_read_environment_or_clock() {
     let forbidden = [
         "print!(",
         "println!(",

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_paint_gives_no_figure() {
+    fn memory_without_paint_gives_no_figure() {
         assert_eq!(of_stack([]), None);
         assert_eq!(of_stack(stack(&[], 0, 40, &[1])), None, "zeros are there from start-up");
         assert_eq!(of_stack(stack(&[], 5, 3, &[1])), None, "three equal words are chance");

@@ -108,7 +108,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(seconds in 0i64..250_000_000_000) {
+        fn written_files_are_read_back(seconds in 0i64..250_000_000_000) {
             let time = seconds * SECOND;
             prop_assert_eq!(parse(&moment(time)), Some(time));
             prop_assert_eq!(parse(&day(time)), Some(time - time.rem_euclid(DAY)));

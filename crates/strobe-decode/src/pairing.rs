@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_the_same_agrees_and_what_cannot_differs() {
+    fn possible_matches_agree_and_impossible_ones_differ() {
         use Verdict::{Agree, CannotTell, Differ};
         assert_eq!(verdicts(vec![1000], vec![1040], 41, 0), [Agree; 4]);
         assert_eq!(verdicts(vec![1000], vec![1060], 41, 0), [Differ; 4]);

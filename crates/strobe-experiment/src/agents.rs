@@ -80,7 +80,7 @@ mod tests {
 
     /// A name that the agent does not print would make every run fail.
     #[test]
-    fn what_an_agent_prints_is_in_its_source() {
+    fn agent_output_names_are_in_its_source() {
         for agent in &ALL {
             for name in agent.counters.iter().chain(agent.values) {
                 let prefixed = |prefix: &str| {

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_profile_is_refused() {
+    fn other_files_than_profiles_are_refused() {
         assert_eq!(sections("", "a"), Err(Error::Unknown));
         assert_eq!(sections("PK\u{3}\u{4}", "a"), Err(Error::Unknown));
     }

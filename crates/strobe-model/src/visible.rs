@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn controls_separators_and_marks_are_obeyed_and_letters_are_not() {
+    fn controls_separators_and_marks_are_unsafe_letters_safe() {
         for c in "\0\t\n\u{1b}\u{7f}\u{9b}\u{61c}\u{200e}\u{2028}\u{202e}\u{2066}".chars() {
             assert!(is_obeyed(c), "{c:?}");
         }

@@ -272,7 +272,7 @@ XPSR=61000000 -ZC- T priv-thread
     }
 
     #[test]
-    fn other_lines_are_skipped_and_what_did_not_run_is_dropped() {
+    fn other_lines_are_skipped_and_withdrawn_states_dropped() {
         let [second, third] =
             ["50", "52"].map(|pc| ONE.replace("0000004e", &format!("000000{pc}")));
         let stopped = "Stopped execution of TB chain before 0x7fb93c057700 [00000050] \n";

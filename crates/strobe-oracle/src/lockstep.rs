@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn any_register_or_flag_that_differs_is_found_and_named() {
+    fn differing_registers_and_flags_are_named() {
         let trace = states(6);
         for step in 1..6 {
             for register in 0..16 {
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_of_a_host_is_adopted_but_nothing_else() {
+    fn only_the_answer_of_a_host_is_adopted() {
         let trace = states(6);
         let mut other = trace.clone();
         other[3].r[0] = 99;

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_files_are_read_back() {
         let (made, mut packed) = (measurement(), Vec::new());
         write_compressed(&made, &mut packed).unwrap();
         assert!(is_one(&packed) && is_one(json(&made).as_bytes()));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_refused() {
+    fn contradictory_files_are_refused() {
         let mut twice = measurement();
         twice.sections.push(twice.sections[0].clone());
         let error = read(json(&twice).as_bytes()).unwrap_err().to_string();

@@ -64,7 +64,7 @@ fn a_section_of_another_type_is_found() {
 
 #[test]
 #[should_panic(expected = "subject")]
-fn what_is_missing_is_found() {
+fn missing_properties_are_found() {
     let (mut value, schema) = one();
     value.as_object_mut().unwrap().remove("subject");
     check(&value, schema.as_value(), schema.as_value(), "");

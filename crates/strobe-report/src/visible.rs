@@ -154,7 +154,7 @@ mod tests {
         "a\\x1b]0;x\\x07b\\x1b[31mc\\u{202e}d\\x00e\\rf\\x08g\\u{9b}2Jh\\u{2066}i\\x7f";
 
     #[test]
-    fn what_a_terminal_would_obey_is_visible() {
+    fn terminal_controls_are_made_visible() {
         assert_eq!(text(HOSTILE), VISIBLE);
         assert_eq!(line(&format!("{HOSTILE}\n\t")), format!("{VISIBLE}\\n\\t"));
         assert_eq!(text("two\n\tlines, π"), "two\n\tlines, π");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_a_stream_end_as_they_do_and_bytes_are_shown() {
+    fn line_ends_survive_and_unprintable_bytes_are_escaped() {
         let mut stream = Stream::default();
         let mut shown = stream.push(b"one\r");
         shown += &stream.push(b"\ntwo\rthree\xff\xcf");

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_commas_and_is_no_list_is_cut_in_the_middle() {
+    fn text_with_commas_is_not_shortened_as_a_list() {
         let texts = [
             "ldrb r0, [r4, #1], some_long_register_name",
             "std::map<int, std::string>::find(int, char)",
@@ -321,7 +321,7 @@ mod tests {
         }
 
         #[test]
-        fn what_differs_still_does(
+        fn different_texts_stay_different(
             texts in proptest::collection::vec("[ab]{0,3}x{0,30}[ab]{1,3}y{0,30}[ab]{0,2}", 1..20),
             width in 12usize..40,
         ) {

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_growing_is_a_leak() {
+    fn steady_growth_is_a_leak() {
         let leak: Vec<Life> = (0..100).map(|n| block(n * 10, None)).collect();
         let growth = Growth::of(leak.into_iter(), 1000);
         assert!(growth.is_leak(), "{growth:?}");
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_from_the_start_or_comes_and_goes_is_none() {
+    fn permanent_and_passing_blocks_are_not_a_leak() {
         let start: Vec<Life> = (0..100).map(|n| block(n, None)).collect();
         assert!(!Growth::of(start.into_iter(), 1000).is_leak());
         let passing: Vec<Life> = (0..100).map(|n| block(n * 10, Some(n * 10 + 35))).collect();
@@ -140,7 +140,7 @@ mod tests {
 
     /// More at each mark than at the one before, but in between there are none again and again.
     #[test]
-    fn what_is_more_at_the_marks_by_chance_is_none() {
+    fn chance_growth_at_the_marks_is_not_a_leak() {
         let all = (0..1000).step_by(20);
         let passing = all.flat_map(|at| {
             let n = if at < 500 { 2 } else { 2 + (at - 500) / 120 };

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed() {
+    fn unwinding_failures_are_classified() {
         assert_eq!(followed(&[0x80, 0]).0, Err(Stuck::Refused));
         for damaged in [&[0x80_u8][..], &[0x9d], &[0xb1, 0], &[0xb1, 0x10], &[0xb6], &[0xff]] {
             assert_eq!(followed(damaged).0, Err(Stuck::Damaged), "{damaged:x?}");

@@ -125,14 +125,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_come_one_for_each_conversion_or_at_a_time() {
+    fn values_are_given_per_conversion_or_by_time() {
         assert_eq!(parse("1\n\n# two\n2\n"), Ok(Analog::Each(vec![1, 2])));
         let course = Analog::Course(vec![(0, 5), (1_500_000, 7)]);
         assert_eq!(parse("time,value\n0,5\n0.0015, 7\n"), Ok(course));
     }
 
     #[test]
-    fn what_is_wrong_is_reported_with_its_line() {
+    fn errors_are_reported_with_their_line() {
         for (text, expected) in [
             ("", "no values"),
             ("value\n", "no values"),

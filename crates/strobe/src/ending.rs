@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_end_by_itself_gets_more_time() {
+    fn firmware_that_can_exit_gets_more_time() {
         let spins = firmware(&[0xfe, 0xe7]);
         let exits = firmware(&[0xab, 0xbe, 0xfe, 0xe7]);
         let settings = Settings::default();

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_runs_are_done_again_unless_nobody_asked_or_pins_fill_the_memory() {
+    fn long_runs_repeat_unless_unrequested_or_recording_many_pins() {
         let with = |ends: &[(EndReason, u64)], records: bool| {
             let ends = ends.iter().map(|(reason, instructions)| (reason, *instructions));
             is_worth_it(ends, records)

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_elsewhere_or_with_one_other_bit_is_refused() {
+    fn moved_or_altered_loop_is_refused() {
         let mut elf = prebuilt("loop-48mhz");
         let error = check(&elf, Placement::TargetAligned).unwrap_err().to_string();
         assert_eq!(error, "test_loop is at 0x080000c0, not at 0x080000c2");

@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn the_tree_adds_up_to_the_total_and_holds_every_call(profile in drawn()) {
+    fn tree_sums_to_the_total_with_every_call(profile in drawn()) {
         let tree = tree(&profile, "cycles").unwrap();
         let total = rows(&profile, "cycles", &By::Function).unwrap().total;
         let own = tree.nodes.iter().fold((0, 0), |s, n| (s.0 + n.own.busy, s.1 + n.own.idle));
@@ -255,7 +255,7 @@ fn idle_time_is_not_work() {
 }
 
 #[test]
-fn idle_time_that_chains_do_not_know_is_divided_and_marked() {
+fn idle_time_missing_in_chains_is_divided_and_marked() {
     let mut profile = recursive();
     profile.chains.values.retain(|values| values.measure != "asleep");
     let idle = profile.leaves.values.iter_mut().find(|values| values.measure == "asleep").unwrap();
@@ -356,7 +356,7 @@ fn a_measurement_of_one_thread_has_its_totals() {
 /// What places may have more and less adds up to more than the whole may: what one has more, one
 /// that waits has less.
 #[test]
-fn the_sum_of_all_is_no_further_open_than_the_total() {
+fn bounds_of_the_sum_stay_within_the_total() {
     let window = Window::untimed("a test", Ended::default());
     let mut of = Measurement::new(Subject::default(), Instrument::default(), window);
     let total = Bounds { low: 99, likely: 100, high: 102 };
@@ -377,7 +377,7 @@ fn the_sum_of_all_is_no_further_open_than_the_total() {
 }
 
 #[test]
-fn what_is_modelled_and_has_no_ends_is_unbounded() {
+fn modelled_figures_without_ends_are_unbounded() {
     let counted = Measure { unit: Unit::COUNT, ..measure("calls", None) };
     let certain = Measure { kind: Kind::Exact, ..counted.clone() };
     let mut profile = Profile::default();

@@ -40,7 +40,7 @@ fn limits_are_read_as_written() {
 }
 
 #[test]
-fn a_share_of_lost_requests_has_the_bounds_of_both_counts() {
+fn share_of_lost_requests_has_bounds_of_both_counts() {
     let share = |count: Cell, lost: Cell| {
         let counted = |id: &str| Column::figure(id, id, Unit::COUNT);
         let columns = vec![counted("count"), counted("lost"), Column::text("name", "name")];
@@ -88,7 +88,7 @@ fn trust_decides() {
 }
 
 #[test]
-fn cycles_are_times_by_the_slowest_and_the_fastest_clock() {
+fn cycles_become_times_by_slowest_and_fastest_clock() {
     // 8,000 cycles are 1 ms at 8 MHz and a sixth of it at 48 MHz.
     let cycles = || Quantity::exact(8000u64, Unit::CYCLES);
     assert_eq!(verdict(cycles(), None, Some("1 ms")), Verdict::Held);
@@ -123,7 +123,7 @@ fn no_more_cycles_are_slow_than_the_run_had() {
 }
 
 #[test]
-fn a_baseline_shares_the_error_of_a_model_and_not_that_of_samples() {
+fn baseline_shares_model_error_but_not_sampling_error() {
     let against = |quantity: Quantity, before: Quantity| {
         let stored = Stored::of(&before);
         judge(&figure(quantity), &limits(None, Some("+2 %")), stored.as_ref()).verdict
@@ -145,7 +145,7 @@ fn a_baseline_shares_the_error_of_a_model_and_not_that_of_samples() {
 }
 
 #[test]
-fn changes_are_of_functions_that_are_known_on_both_sides() {
+fn changes_cover_functions_known_on_both_sides() {
     let now = ["a", "b", "new"].map(|name| Share { name: name.into(), value: 5, before: None });
     let before = [("a", 5), ("b", 1), ("gone", 7)].map(|(name, n)| (name.to_owned(), n)).into();
     let names = |complete| {

@@ -361,7 +361,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clones_have_the_name_of_what_they_are_made_of() {
+    fn clones_have_the_name_of_their_origin() {
         for (name, of) in [
             ("send.part.0", "send"),
             ("send.constprop.0.isra.1", "send"),

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_put_in_between_moves_nothing() {
+    fn inserted_instructions_move_no_others() {
         let code = |texts: &[&str]| -> Vec<Instruction> {
             let each = texts.iter().zip(1u64..).map(|(text, n)| Instruction {
                 address: n,

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_is_not_matched_by_what_it_is_made_of() {
+    fn short_functions_are_not_matched_by_content() {
         let a = [group("old", None, &CODE[..3])];
         let b = [group("new", None, &CODE[..3])];
         assert_eq!(matched(&a, &b), []);

@@ -179,7 +179,7 @@ fn functions_are_matched_by_name_and_differences_add_up() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_a_finding() {
+fn incomparable_parts_are_findings() {
     let a = run(A, Kind::Exact);
     let mut b = run(B, Kind::Exact);
     b.subject.clock[0].hz = 16_000_000;

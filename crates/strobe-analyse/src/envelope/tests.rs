@@ -226,7 +226,7 @@ fn loops_are_found_by_their_places() {
 }
 
 #[test]
-fn totals_get_the_bounds_of_the_runs_instead_of_their_own() {
+fn totals_get_bounds_from_the_runs() {
     let with = |quantity: Quantity| {
         let mut out = measurement();
         out.push_total("cycles", "cycles", quantity);
@@ -256,7 +256,7 @@ fn spread(values: &[u64]) -> Measurement {
 /// A window that begins too late to be there in one of the models: the other one bounds it, and no
 /// code ran in the one that lacks it.
 #[test]
-fn a_run_without_what_others_have_bounds_nothing_of_it() {
+fn run_without_a_row_does_not_bound_it() {
     let all = enclosed([spread(&[40, 50]), measurement(), spread(&[60, 70])]);
     let own = only(&all);
     let ends = |spread: &Option<Spread>| spread.as_ref().map(|one| (one.min(), one.max()));

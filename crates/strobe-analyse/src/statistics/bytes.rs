@@ -122,7 +122,7 @@ mod tests {
 
     /// Numbers of blocks too, where a few big ones are sampled and many small ones hardly ever.
     #[test]
-    fn blocks_that_are_hardly_ever_sampled_are_in_the_interval() {
+    fn rarely_sampled_blocks_are_in_the_interval() {
         let mut random = Random::new(17);
         let sizes: Vec<u32> = (0..24).map(|n| [16, 40, 100, 900][n % 4]).collect();
         for distance in [100.0, 500.0, 2000.0, 20_000.0] {

@@ -188,7 +188,7 @@ mod tests {
 
     /// 8 % of samples are slow by a third: none of them is a level.
     #[test]
-    fn steady_samples_with_outliers_seldom_look_like_a_warm_up() {
+    fn steady_samples_with_outliers_seldom_resemble_a_warm_up() {
         let mut random = Random::new(11);
         let mut sample = || {
             let slow = if random.unit() < 0.08 { 1.3 } else { 1.0 };

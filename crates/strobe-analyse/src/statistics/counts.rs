@@ -219,7 +219,7 @@ mod tests {
     /// Two recordings of one thing, with samples one by one and in bursts: an alarm in no more
     /// than one of twenty comparisons, within what 600 of them can show.
     #[test]
-    fn what_does_not_differ_raises_no_alarm() {
+    fn equal_streams_raise_no_alarm() {
         for burst in [1, 4, 16] {
             let mut random = Random(17 + burst);
             let wrong = (0..600).filter(|_| {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_found() {
+    fn differences_are_found() {
         let mut random = Random(5);
         let found = (0..100).filter(|_| {
             let a = stream(&mut random, 8000, 4, 1.0);

@@ -136,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_cannot_be_divided_has_no_quotient() {
+    fn invalid_pairs_have_no_quotient() {
         assert_eq!(Paired::of(&[], 0.95, 1), None);
         assert_eq!(Paired::of(&[(0.0, 1.0)], 0.95, 1), None);
         assert_eq!(Paired::of(&[(1.0, f64::NAN)], 0.95, 1), None);

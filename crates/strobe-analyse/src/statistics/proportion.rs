@@ -77,7 +77,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_counted_share_is_inside_and_more_samples_narrow_it(
+        fn interval_contains_the_share_and_narrows_with_samples(
             n in 1u64..1_000_000, k in 0u64..1_000_000,
         ) {
             let k = k.min(n);

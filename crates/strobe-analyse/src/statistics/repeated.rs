@@ -158,7 +158,7 @@ mod tests {
 
     /// False alarms and coverage over fixed seeds: values that vary evenly, four runs a side.
     #[test]
-    fn intervals_cover_and_alarms_are_as_rare_as_they_say() {
+    fn intervals_cover_and_alarms_are_rare_as_claimed() {
         let mut seed = 7u64;
         let mut value = |around: f64| {
             // A sum of four uniform numbers is nearly normal.

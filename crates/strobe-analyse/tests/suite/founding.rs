@@ -55,7 +55,7 @@ fn e4_five_thousand_samples_cover_half_a_second() {
 /// whose messages go over a serial line has them as well: 615 of 4,664, by the recording that `make
 /// recordings` judges.
 #[test]
-fn e5_the_phy_is_read_where_no_frame_is_sent() {
+fn e5_phy_is_read_without_sending_a_frame() {
     let known = include_str!("../../../../xtask/src/recordings/known.toml");
     let (_, serial) = known.split_once("microros/dec2019/uart_perf/packets.json").expect("the run");
     let figure = |path: &str| -> u64 {
@@ -79,7 +79,7 @@ fn e6_totals_are_not_the_sums_of_their_parts() {
 
 /// Factories of rows with 10 columns, in microseconds, measured anew: the advice turns round.
 #[test]
-fn e11_named_tuples_and_dictionaries_change_places_at_250_rows() {
+fn e11_named_tuples_and_dictionaries_swap_at_250_rows() {
     let measured = [(1.0, 0.8, 111.0), (250.0, 317.0, 321.0), (10_000.0, 15_028.0, 7478.0)];
     let points: Vec<Point> = measured
         .iter()

@@ -55,7 +55,7 @@ fn times(trials: u64, holds: impl Fn(u64) -> bool) -> u64 {
 }
 
 #[test]
-fn pairs_raise_few_false_alarms_and_see_what_is_there() {
+fn pairs_raise_few_false_alarms_and_detect_changes() {
     for (name, drift, memory) in KINDS {
         let flagged = |effect: f64| {
             times(400, |trial| {
@@ -133,7 +133,7 @@ fn looking_often_raises_no_more_false_alarms() {
 
 /// A difference of 5 % is never called the same within 2 %, and nearly always found.
 #[test]
-fn what_differs_is_found_and_bounded() {
+fn differences_are_found_and_bounded() {
     for (name, drift, memory) in KINDS {
         let mut right = 0;
         for trial in 0..200 {

@@ -96,7 +96,7 @@ fn the_first_build_that_took_more_is_named() {
 
 /// A thread that ran once has one figure, and more room for a stack is nothing that grew.
 #[test]
-fn one_value_is_listed_once_and_room_is_not_listed() {
+fn value_is_listed_once_without_unused_room() {
     let mut series = Series::default();
     for (day, value) in [(1, 100.0), (2, 300.0)] {
         let of = |section: &str, name: &str, value: f64| Figure {
@@ -132,7 +132,7 @@ fn names_are_found_by_their_parts() {
 }
 
 #[test]
-fn growth_is_since_the_last_build_that_is_old_enough() {
+fn growth_is_measured_from_an_old_enough_build() {
     let days = [
         Day(1, "old", vec![("filter", 10.0), ("same", 5.0), ("gone", 9.0)]),
         Day(20, "mid", vec![("filter", 100.0), ("same", 5.0)]),
@@ -187,7 +187,7 @@ fn figures_that_vary_by_run_are_not_compared_exactly() {
 }
 
 #[test]
-fn boards_are_histories_of_their_own_and_repeats_count_once() {
+fn boards_have_separate_histories_and_repeats_count_once() {
     let mut series = Series::default();
     for (board, value) in [("m0", 10.0), ("m4", 5.0)] {
         add(&mut series, board, origin(1, "aaa"), vec![figure("f", value, "exact", None)]);
@@ -204,7 +204,7 @@ fn boards_are_histories_of_their_own_and_repeats_count_once() {
 
 /// In one call, and in two whose time was given.
 #[test]
-fn what_is_logged_twice_at_one_time_counts_once() {
+fn duplicate_log_entries_count_once() {
     let mut series = Series::default();
     let figures = || vec![figure("f", 10.0, "exact", None), figure("g", 1.0, "exact", None)];
     let both = [(origin(1, "aaa"), figures()), (origin(1, "aaa"), figures())];

@@ -40,7 +40,7 @@ fn sample() -> Vec<(Origin, Vec<Figure>)> {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_files_are_read_back() {
     let sample = sample();
     let (all, left_out) = read(write(&sample, "strobe").unwrap()).unwrap();
     let expected: Vec<(Origin, Figure)> = sample

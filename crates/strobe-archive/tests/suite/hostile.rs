@@ -88,7 +88,7 @@ fn page(sizes: [i64; 3], kind: u8, header: &[i64], content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn the_file_itself_is_whole_and_any_part_of_it_is_not() {
+fn whole_file_is_accepted_and_any_part_refused() {
     let whole = file();
     assert_eq!(read(&whole), Ok(1));
     for length in 0..whole.len() {
@@ -155,7 +155,7 @@ fn ends_that_claim_more_than_there_is_are_refused() {
 }
 
 #[test]
-fn rows_that_no_bytes_hold_and_columns_in_columns_are_refused() {
+fn rows_without_bytes_and_nested_columns_are_refused() {
     let whole = file();
     let reader = SerializedFileReader::new(Bytes::from(whole.clone())).unwrap();
     let metadata = reader.metadata().clone();
@@ -185,7 +185,7 @@ fn rows_that_no_bytes_hold_and_columns_in_columns_are_refused() {
 /// field 1 is a truth, which has no byte, and all behind it is read out of step: a list of 2^31 - 1
 /// truths was gone through, one by one (found by fuzzing).
 #[test]
-fn fields_of_other_types_are_refused_before_the_library_reads_them() {
+fn fields_of_wrong_types_are_refused_before_reading() {
     const FOUND: [u8; 85] = [
         0x84, 0x84, 0x84, 0x84, 0x84, 0x84, 0x84, 0x84, 0x84, 0x84, 0x84, 0x41, 0x12, 0x30, 0x84,
         0x84, 0x84, 0x84, 0x84, 0x9b, 0x84, 0x30, 0x84, 0x01, 0x84, 0x23, 0xf9, 0xf1, 0xf3, 0xf9,

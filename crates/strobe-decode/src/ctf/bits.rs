@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_begin_at_the_low_or_the_high_end_of_a_byte() {
+    fn numbers_begin_at_either_end_of_a_byte() {
         let bytes = [0b1010_0110, 0b0000_1111, 0xff];
         let mut little = Bits::new(&bytes);
         assert_eq!(little.take(3, ByteOrder::Little), Ok(0b110));

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_comes_seldom_beside_an_unknown_one_is_wrong() {
+    fn rare_stream_next_to_an_unknown_is_wrong() {
         let mut numbers = [1, 2].repeat(40);
         numbers.push(5);
         assert_eq!(marks(&numbers, 100).wrong(5, 600, |stream| stream == 2), 1);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_has_a_byte() {
+    fn announced_stream_without_a_byte_is_wrong() {
         assert_eq!(in_one_frame(&[(1, 3), (2, 1), (1, 4), (PADDING, 3)]), 0);
         assert_eq!(in_one_frame(&[(1, 3), (2, 0), (1, 4)]), 1);
         assert_eq!(in_one_frame(&[(1, 3), (PADDING, 0), (2, 4)]), 1);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_formatter_does_all_the_time_is_its_habit() {
+    fn constant_formatter_behaviour_is_not_an_error() {
         let mut marks = marks(&[1], 20);
         for frame in 2..100 {
             marks.number(1, 2, frame);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_again_in_a_stream_that_does_not_do_that_is_wrong() {
+    fn unusual_repetition_of_a_number_is_wrong() {
         let mut numbers = [1, 2].repeat(2000);
         numbers.insert(77, 1);
         assert_eq!(marks(&numbers, 9).wrong(1, 3000, |_| false), 1);

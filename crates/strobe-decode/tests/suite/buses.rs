@@ -99,7 +99,7 @@ fn session(bytes: &[u8]) -> (tempfile::TempDir, PathBuf, Capture) {
 /// In its own mode the bus decodes to the words that were sent; in any other mode, to those that
 /// sigrok decodes.
 #[test]
-fn an_spi_bus_in_every_mode_decodes_to_what_sigrok_decodes() {
+fn spi_decodes_as_sigrok_in_every_mode() {
     let lines = |cs| spi::Lines { clk: 0, mosi: Some(1), miso: Some(2), cs, dc: None };
     for mode in [(false, false), (true, true)] {
         let bus = spi_bus(7, mode, 60);
@@ -142,7 +142,7 @@ fn an_spi_bus_in_every_mode_decodes_to_what_sigrok_decodes() {
 }
 
 #[test]
-fn three_samples_to_a_bit_are_enough_for_what_sigrok_decodes() {
+fn three_samples_per_bit_decode_as_sigrok() {
     for fault in [None, Some(LineFault::StopBit), Some(LineFault::Break)] {
         let pin = trace_pin(11, 3000, fault);
         let (_keep, path, capture) = session(&pin.session);
@@ -193,7 +193,7 @@ fn a_clean_uart_line_decodes_to_what_sigrok_decodes() {
 }
 
 #[test]
-fn every_fault_of_a_uart_line_is_counted_and_placed() {
+fn every_uart_fault_is_counted_and_located() {
     let mut wave = UartWave::new(BIT);
     wave.parity = ParityBit::Odd;
     wave.rest(20.0);
@@ -293,7 +293,7 @@ fn sent_at(baud: f64, megahertz: u64, words: &[u8], rest: f64) -> Capture {
 /// With a clock pulse too few or too many in a transfer its words may be others, and no number of
 /// faulty ones is exact.
 #[test]
-fn words_of_a_transfer_with_bits_left_over_may_be_wrong() {
+fn words_of_transfers_with_surplus_bits_are_doubtful() {
     let read = |clocks: [u32; 3]| {
         let (mut clk, mut cs, mosi) = (Line::new(false), Line::new(true), Line::new(false));
         let mut now = 100;

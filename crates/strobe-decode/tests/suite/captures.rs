@@ -60,7 +60,7 @@ fn a_value_change_dump() {
 
 /// What is behind a time that goes back is in no figure: what was read is a part of the recording.
 #[test]
-fn what_is_read_up_to_where_times_go_back_is_not_the_whole() {
+fn capture_read_until_times_go_back_is_incomplete() {
     let vcd = "$timescale 1 us $end\n$var wire 1 ! a $end\n$enddefinitions $end\n\
                #0\n0!\n#10\n1!\n#20\n0!\n";
     let csv = "Time [s],a\n0.000000,0\n0.000010,1\n0.000020,0\n";
@@ -92,7 +92,7 @@ fn what_is_read_up_to_where_times_go_back_is_not_the_whole() {
 }
 
 #[test]
-fn a_clock_that_the_user_knows_is_the_resolution_or_else_the_tick() {
+fn resolution_is_the_given_clock_or_the_tick() {
     let body = "$var wire 1 ! a $end $enddefinitions $end\n#0 0! #125 1!";
     let options = Options { clock: Tick::from_hz(24_000_000), ..Options::default() };
     let read = |text: &str| capture::read(&mut Cursor::new(text.as_bytes()), &options).unwrap().1;
@@ -103,7 +103,7 @@ fn a_clock_that_the_user_knows_is_the_resolution_or_else_the_tick() {
 }
 
 #[test]
-fn names_in_written_files_hold_nothing_that_a_terminal_obeys() {
+fn names_in_written_files_have_no_terminal_controls() {
     let head = "Acquisition with 1/1 channels at 1 MHz";
     let capture = parsed(&format!(
         "$comment {head} $end $timescale 1 us $end $var wire 1 ! a\u{202e}b\u{2066}c\u{61c}d $end \
@@ -154,7 +154,7 @@ fn dumps_are_the_same_in_blocks_of_any_size() {
 }
 
 #[test]
-fn dumps_that_are_not_sound_say_so_and_keep_what_is() {
+fn unsound_dumps_are_marked_and_partly_kept() {
     let head = "$timescale 1us $end $var wire 1 ! a $end $enddefinitions $end\n";
     let cases = [
         ("#0 0! #10 1! #5 0!", "time goes back from 10 to 5", 1),
@@ -301,7 +301,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_is_written_is_read_again(capture in captures()) {
+    fn written_files_are_read_again(capture in captures()) {
         let (bytes, notes) = write_sigrok(&capture).unwrap();
         prop_assert_eq!(notes, Vec::<String>::new());
         let (_, again) = read(&bytes).unwrap();

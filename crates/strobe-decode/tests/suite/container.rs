@@ -42,7 +42,7 @@ fn sample() -> (Vec<u8>, Vec<u8>) {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_files_are_read_back() {
     let (bytes, raw) = sample();
     let mut reader = Reader::new(&bytes[..]).expect("a recording");
     assert_eq!(reader.header(), Some(&header()));
@@ -72,7 +72,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn a_file_cut_at_any_byte_gives_its_whole_chunks() {
+fn truncated_file_gives_its_whole_chunks() {
     let (bytes, raw) = sample();
     let header = bytes.windows(4).position(|four| four == b"\xd7SBk").expect("a chunk");
     let mut before = 0;

@@ -99,7 +99,7 @@ proptest! {
 }
 
 #[test]
-fn noise_between_packets_is_reported_and_the_next_packet_found() {
+fn noise_is_reported_and_the_next_packet_found() {
     let made = (0..).map(CtfTrace::generate).find(|t| t.in_packets && t.packets >= 2).unwrap();
     let trace = Trace::parse(made.metadata.as_bytes()).unwrap();
     let mut stream = b"boot: hello\r\n".to_vec();
@@ -135,7 +135,7 @@ fn clocks_wrap_and_have_offsets() {
 }
 
 #[test]
-fn a_length_that_the_stream_does_not_have_is_an_error_and_no_allocation() {
+fn excessive_length_is_an_error_without_allocation() {
     let metadata = SMALL.replace("u8 n;", "integer { size = 64; align = 8; } n;");
     let trace = Trace::parse(metadata.as_bytes()).unwrap();
     let mut stream = vec![0, 1];

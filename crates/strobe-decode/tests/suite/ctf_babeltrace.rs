@@ -79,7 +79,7 @@ fn a_tracers_streams_event_by_event() {
 }
 
 #[test]
-fn streams_side_by_side_are_merged_as_babeltrace2_merges_them() {
+fn parallel_streams_are_merged_as_by_babeltrace2() {
     let metadata = tracer::metadata();
     let all = streams();
     let directory = tempfile::tempdir().unwrap();

@@ -64,7 +64,7 @@ fn a_signature_is_passed_over_at_the_beginning_only() {
 }
 
 #[test]
-fn what_never_ends_takes_no_memory_and_costs_itself_alone() {
+fn endless_frame_uses_no_memory_and_spoils_nothing() {
     let long = vec![0x41; 10 * LONGEST];
     let good = frames(1, b"after", 9);
     let (log, _) = decode([&long[..], &long, &[0], &good]);

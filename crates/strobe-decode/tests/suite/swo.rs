@@ -117,7 +117,7 @@ fn extensions_and_short_global_timestamps() {
 }
 
 #[test]
-fn what_is_no_packet_is_counted() {
+fn undecodable_bytes_are_counted() {
     let bad = |bytes: &[u8]| decode([bytes]).0.undecodable;
     // Reserved headers, and source packets that no hardware sends.
     for header in [0x04, 0x24, 0x80, 0x90, 0xa4, 0xf4, 0x25, 0x0d, 0xc7, 0x06] {

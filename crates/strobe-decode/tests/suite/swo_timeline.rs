@@ -36,7 +36,7 @@ fn samples(stream: &Stream) -> Vec<(u32, Time)> {
 }
 
 #[test]
-fn the_last_packet_has_the_timestamp_and_those_before_it_a_span() {
+fn last_packet_has_the_timestamp_and_earlier_a_span() {
     let mut stream = Stream::new();
     stream.pc_sample(1).local_timestamp(100, 0);
     stream.pc_sample(2).pc_sample(3).local_timestamp(5, 0);

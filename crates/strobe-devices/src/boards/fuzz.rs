@@ -113,7 +113,7 @@ fn every_model_is_on_some_board() {
 
 /// What the fuzzer found once.
 #[test]
-fn the_first_register_of_every_device_can_be_read_as_a_byte() {
+fn first_register_of_every_device_reads_as_byte() {
     for board in BOARDS {
         let mut rig = clocked(board);
         for device in 0..rig.bus.slots.len() {

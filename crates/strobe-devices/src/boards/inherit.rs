@@ -141,7 +141,7 @@ bit = 1
 ";
 
     #[test]
-    fn a_variant_changes_what_it_names_and_keeps_the_rest() {
+    fn variant_changes_named_parts_and_keeps_the_rest() {
         let all = applied(
             BASE,
             "name = 'variant'

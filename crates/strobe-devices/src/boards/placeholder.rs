@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_board_from_an_svd_file_loads_with_its_peripherals_and_interrupts() {
+    fn svd_board_loads_with_peripherals_and_interrupts() {
         let svd = Svd::parse(include_str!("../../tests/svd/chip.svd")).unwrap();
         let text = from_svd(&svd).unwrap();
         let board = Board::parse(&text).unwrap();
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_would_end_a_string_and_overlaps_are_harmless() {
+    fn quotes_in_names_and_overlapping_blocks_are_harmless() {
         let block = |name: &str, base: u32| {
             format!(
                 "<peripheral><name>{name}</name><baseAddress>{base:#x}</baseAddress>\

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_takes_the_place_of_the_one_that_it_begins_in() {
+    fn memory_replaces_the_one_that_it_begins_in() {
         for base in [0x0800_0000, 0] {
             let bus = sized(base, 0x8_0000, Kind::Flash).unwrap().build().unwrap();
             assert_eq!((bus.flash.base, bus.flash.data.len()), (0x0800_0000, 0x8_0000));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn another_memory_is_added_and_one_over_a_device_refused() {
+    fn separate_memory_is_added_and_overlapping_memory_refused() {
         let bus = sized(0x6800_0000, 0x1000, Kind::Ram).unwrap().build().unwrap();
         assert!(bus.memory_at(0x6800_0fff).is_some());
         let error = sized(0x4002_1000, 0x1000, Kind::Ram).unwrap_err().to_string();

@@ -99,7 +99,7 @@ fn identity_and_reset_state() {
 
 /// From the clock to the pin: what a UART's first lines of firmware rely on.
 #[test]
-fn a_button_reaches_its_interrupt_and_a_signal_its_pin() {
+fn button_reaches_its_interrupt_and_signal_its_pin() {
     let mut rig = Rig::builtin("stm32f070cb");
     rig.write32(RCC + 0x14, 0x14 | 1 << 17 | 1 << 19);
     rig.write32(RCC + 0x18, 1);

@@ -140,7 +140,7 @@ fn values_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn ram_that_answers_late_is_one_bank_beside_a_large_core() {
+fn late_answering_ram_is_one_bank_beside_large_cores() {
     let m3 = GOOD.replacen(
         "'cortex-m0plus'\nmultiplier_cycles = 32",
         "'cortex-m3'\npriority_bits = 3",

@@ -253,7 +253,7 @@ fn arrivals_are_reported_wherever_a_run_is_cut() {
 /// CLI masks only where interrupts were enabled: the code that a compiler writes around a new stack
 /// pointer does not, before they are.
 #[test]
-fn what_waited_for_masked_code_knows_where_that_began() {
+fn request_delayed_by_masking_knows_the_masks_start() {
     let masked = |program: &[&str], at: u64| {
         let mut machine = machine::<false>("arduino-uno", program, &["reti"], &[at]);
         run(&mut machine, 40);
@@ -302,7 +302,7 @@ fn transfers_say_where_the_stack_will_be_again() {
 
 /// 1022 cycles, as a logic analyser measured on an ATmega328P: 63.875 us at 16 MHz.
 #[test]
-fn the_founding_loop_is_1022_cycles_from_edge_to_edge() {
+fn founding_loop_is_1022_cycles_between_edges() {
     let program = [
         "sbi a=10 b=1",
         "sbi a=11 b=1",
@@ -391,7 +391,7 @@ fn sbi_of_pinx_toggles_one_pin() {
 }
 
 #[test]
-fn what_is_no_instruction_ends_the_run_with_its_place() {
+fn invalid_instruction_ends_the_run_with_its_place() {
     let mut machine = machine::<false>("attiny85", &["nop", "rjmp k=5"], &[], &[]);
     let Stop::Lockup(report) = run(&mut machine, 100) else { panic!() };
     assert_eq!((report.pc, report.cycle), (MAIN + 14, 3));

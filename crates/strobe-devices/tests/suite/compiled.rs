@@ -259,7 +259,7 @@ const SELF_MODIFYING: [u16; 28] = [
 ];
 
 #[test]
-fn code_in_ram_that_changes_is_seen_by_compiled_code() {
+fn compiled_code_follows_changes_of_code_in_ram() {
     let run = |compile_after| {
         let mut bus = Board::builtin("cortex-m0").unwrap().build().unwrap();
         let head = [0x2000_1000u32, 0x101].map(u32::to_le_bytes).concat();

@@ -24,7 +24,7 @@ impl Observer for Arrivals {
 /// Devices had no event since the firmware set the port up, a million cycles ago: the line begins
 /// to move now, and its bytes are a frame's time apart.
 #[test]
-fn what_is_typed_arrives_after_it_was_typed() {
+fn typed_bytes_arrive_after_they_were_typed() {
     let mut bus = Board::builtin("lm3s6965evb").expect("comes with the project").build().unwrap();
     // WFI, and back to it.
     bus.load(0, &[0, 0, 1, 0x20, 9, 0, 0, 0, 0x30, 0xbf, 0xfd, 0xe7]).expect("flash is that large");

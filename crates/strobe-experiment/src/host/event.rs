@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_counted_is_unknown_and_not_0() {
+    fn uncounted_events_are_unknown_and_not_0() {
         let never = counted(0, 1000, 0);
         assert_eq!((never.value(), never.share()), (None, Some(0.0)));
         assert_eq!(counted(0, 0, 0).value(), None, "the command never began");

@@ -27,7 +27,7 @@ mod tests {
     use super::between;
 
     #[test]
-    fn what_the_thread_read_itself_is_left_out() {
+    fn reads_by_the_thread_itself_are_excluded() {
         let own = "rchar: 1000\nwchar: 7\nsyscr: 3\n";
         let all = format!("rchar: {}\nwchar: 57\nread_bytes: 4096\n", 1000 + own.len() + 300);
         assert_eq!(between(own, &all), Some((300, 50)));

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_do_not_fit_are_errors_with_their_number() {
+    fn invalid_lines_are_errors_with_their_number() {
         for wrong in
             ["place x f at a:1", "place 1 f", "place 1 f at a:x", "note a TEXT", "note a:1"]
         {

@@ -22,7 +22,7 @@ fn each_end_has_its_name() {
 }
 
 #[test]
-fn what_it_took_is_counted_with_descendants() {
+fn resource_use_includes_descendants() {
     let outcome = ended("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; (sleep 0.05)");
     assert!(outcome.wall_ns >= 50_000_000, "{outcome:?}");
     assert!(outcome.user_us > 0 && outcome.user_us * 1000 < outcome.wall_ns, "{outcome:?}");
@@ -51,7 +51,7 @@ fn bytes_are_counted_with_descendants() {
 }
 
 #[test]
-fn what_hangs_is_ended_with_all_it_started() {
+fn hanging_command_is_ended_with_its_children() {
     let word = own("86401");
     let line = format!("sleep {word} & sleep {word}");
     let command = shell(&line).within(Duration::from_millis(200));
@@ -64,7 +64,7 @@ fn what_hangs_is_ended_with_all_it_started() {
 
 /// A daemon: a session of its own, its parent gone.
 #[test]
-fn what_is_left_behind_is_found_and_ended() {
+fn leftover_processes_are_found_and_ended() {
     let word = own("86402");
     let outcome = ended(&format!("setsid sh -c 'sleep {word} & exit 0' & wait"));
     assert_eq!((outcome.ended, outcome.left_behind > 0), (Ended::Exit(0), true));
@@ -73,7 +73,7 @@ fn what_is_left_behind_is_found_and_ended() {
 
 /// Helpers that see the end of their parent and follow it were not left behind.
 #[test]
-fn what_ends_by_itself_at_once_was_not_left_behind() {
+fn promptly_ending_processes_are_not_leftovers() {
     let one = || {
         let outcome = ended("(sleep 0.03; exit 0) & exit 0");
         assert_eq!(outcome.ended, Ended::Exit(0));
@@ -167,7 +167,7 @@ fn shows_its_mark(process: u32) {
 
 /// The supervisor is killed as well: the next run cleans up.
 #[test]
-fn the_next_run_cleans_up_behind_one_that_was_killed() {
+fn next_run_cleans_up_after_a_killed_one() {
     let folder = tempfile::tempdir().expect("a folder");
     // Nobody else's: several suites may run at once.
     let mark = format!("{}-test-of-leftovers", std::process::id());
@@ -193,7 +193,7 @@ fn the_next_run_cleans_up_behind_one_that_was_killed() {
 
 /// A file of somebody's has no line that was written here, whole or cut off; it stays as it is.
 #[test]
-fn only_samples_of_the_same_commands_are_gone_on_with() {
+fn only_samples_of_the_same_commands_are_resumed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("samples.jsonl");
     let variants = [Variant { name: "a".to_owned(), command: shell("true") }];

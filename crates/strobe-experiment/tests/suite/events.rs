@@ -58,7 +58,7 @@ fn descendants_are_counted_and_the_supervisor_is_not() {
 }
 
 #[test]
-fn what_cannot_be_started_has_no_counts() {
+fn unstartable_command_has_no_counts() {
     let missing = Command {
         arguments: vec!["/no/such/program".to_owned()],
         events: Event::all().collect(),
@@ -93,7 +93,7 @@ fn measured(names: &[&str]) -> Measurement {
 }
 
 #[test]
-fn a_table_has_each_event_and_findings_each_reason_once() {
+fn table_has_each_event_and_each_reason_once() {
     let measurement = measured(&["perf"]);
     measurement.check().expect("it holds together");
     let table = measurement.table("events").expect("the events");

@@ -89,7 +89,7 @@ fn a_sweep_gives_curve_crossover_growth_and_advice() {
 }
 
 #[test]
-fn what_was_expected_and_does_not_hold_is_a_finding() {
+fn failed_expectation_is_a_finding() {
     let wrong = SWEEP.replace("exactly = 20", "exactly = 21");
     let measurement = carried_out(&wrong).expect("it builds");
     let finding = measurement.findings.iter().find(|finding| finding.code == "expectation");
@@ -97,7 +97,7 @@ fn what_was_expected_and_does_not_hold_is_a_finding() {
 }
 
 #[test]
-fn a_variant_that_is_not_what_it_claims_to_be_has_failed() {
+fn variant_with_a_false_claim_has_failed() {
     let text = SWEEP.replace(
         "name = \"search\"\n",
         "name = \"search\"\ncondition = [{ counter = \"cost\", at-least = 90 }]\n",
@@ -109,14 +109,14 @@ fn a_variant_that_is_not_what_it_claims_to_be_has_failed() {
 }
 
 #[test]
-fn a_build_that_fails_ends_it_with_what_it_said() {
+fn failing_build_ends_the_experiment_with_its_output() {
     let wrong = SWEEP.replace("echo built", "echo wrong >&2; false; exit 3; echo");
     let error = carried_out(&wrong).expect_err("it does not build").to_string();
     assert!(error.contains("exit code 3") && error.ends_with("wrong"), "{error}");
 }
 
 #[test]
-fn a_variant_that_fails_is_shown_with_its_last_words_and_its_signal() {
+fn failing_variant_is_shown_with_output_and_signal() {
     let wrong = SWEEP.replace(
         "echo cost $((2 * {items}))",
         "echo no such host >&2; sh -c 'kill -SEGV $$'; exit $?",
@@ -172,7 +172,7 @@ fn many_values_of_one_run_have_percentiles_and_pictures() {
 
 /// Those of the repository; `make experiments` runs them.
 #[test]
-fn the_founding_experiments_can_be_read_and_have_a_page() {
+fn founding_experiments_are_readable_and_have_a_page() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let mut read = 0;
     for entry in std::fs::read_dir(folder).expect("the experiments").flatten() {

@@ -45,7 +45,7 @@ fn e7_the_recommended_join_allocates_more_for_short_strings() {
 
 /// Three ways of the edit distance at 230, 19,400 and 272,000 calls a second: each step's share.
 #[test]
-fn e8_the_algorithm_is_84_times_and_native_code_14() {
+fn e8_algorithm_gives_84_times_and_native_code_14() {
     let way = |name: &str, ns: u32| {
         format!("[[variant]]\nname = '{name}'\nrun = 'echo call-nanoseconds {ns}'\n")
     };

@@ -48,7 +48,7 @@ fn counters_are_compared_exactly_and_decide() {
 }
 
 #[test]
-fn what_fails_has_no_time() {
+fn failing_variants_have_no_time() {
     let variants = variants(&["true", "exit 3", "sleep 5", "true"]);
     let settings =
         Settings { rounds: Some(4), timeout: Duration::from_millis(300), ..Settings::default() };
@@ -80,7 +80,7 @@ fn another_answer_is_a_failure() {
 }
 
 #[test]
-fn each_round_has_an_order_of_its_own_that_the_seed_decides() {
+fn seed_decides_the_order_of_each_round() {
     let variants = variants(&["true", "true", "true"]);
     let settings = Settings { rounds: Some(6), ..Settings::default() };
     let orders = |rounds: &[Round]| -> Vec<Vec<usize>> {

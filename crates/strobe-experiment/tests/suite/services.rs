@@ -44,7 +44,7 @@ fn services_are_up_meanwhile_and_gone_afterwards() {
 }
 
 #[test]
-fn a_service_that_ends_or_never_gets_ready_is_no_figure() {
+fn ended_or_unready_service_gives_no_figure() {
     let ends = SERVICE.replace("touch {one.folder}/up; sleep SLEEP", "echo no room >&2; exit 1");
     let error = carried_out(&ends).expect_err("it ended").to_string();
     assert!(error.contains("service one") && error.contains("no room"), "{error}");
@@ -97,7 +97,7 @@ fn a_services_counters_are_counted_for_each_run() {
 
 /// A full disk, a crash: what was measured before is there, and what happened is in front of it.
 #[test]
-fn a_service_that_ends_meanwhile_is_named_with_its_last_words() {
+fn service_ending_early_is_named_with_its_output() {
     let ends = SERVICE
         .replace(
             "sleep SLEEP",
@@ -159,7 +159,7 @@ fn steal(folder: &Path) -> TcpListener {
 
 /// What an earlier run has left is no part of this one.
 #[test]
-fn a_services_folder_begins_empty_and_goes_in_the_end() {
+fn service_folder_begins_empty_and_is_removed() {
     let (text, word) = service("86416");
     let once = text.replace("prepare = \"", "prepare = \"mkdir {one.folder}/data && ");
     for _ in 0..2 {

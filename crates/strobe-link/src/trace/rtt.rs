@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_found_at_its_address_and_where_pieces_of_the_search_meet() {
+    fn block_is_found_at_its_address_and_piece_borders() {
         for at in [0, 253, 254, 255, 256, 257, 2036] {
             let mut ram = Ram::with(at, 8, 1);
             let address = 0x2000_0000 + 4 * at as u32;
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_set_up_later_or_again_is_waited_for() {
+    fn block_set_up_late_or_again_is_awaited() {
         let mut ram = Ram(vec![0; 2048]);
         let (mut rtt, mut came) = (Rtt::new(wanted(0)), Vec::new());
         rtt.poll(&mut ram, &mut came).expect("nothing is no error");

@@ -48,7 +48,7 @@ fn avr(code: &[u16]) -> Function {
 
 /// The encodings are those that GNU as writes for the text beside them.
 #[test]
-fn thumb_frames_are_as_deep_as_their_code_makes_them() {
+fn thumb_frame_depths_follow_their_code() {
     let cases: [(&str, &[u16], u32); 14] = [
         ("push {r4, lr}; pop {r4, pc}", &[0xb510, 0xbd10], 8),
         (
@@ -151,7 +151,7 @@ fn a_bl_to_within_the_function_is_a_jump() {
 /// Functions are looked at again when others turn out never to come back, which may be when no
 /// steps are left.
 #[test]
-fn what_is_known_of_a_function_outlives_the_steps() {
+fn known_facts_survive_when_steps_run_out() {
     let firmware = image(40, AT, &[0xb510, 0xbd10]); // push {r4, lr}; pop {r4, pc}
     let bounds = HashMap::new();
     let mut building = Building::new(&firmware, &bounds);
@@ -163,7 +163,7 @@ fn what_is_known_of_a_function_outlives_the_steps() {
 }
 
 #[test]
-fn jumps_to_others_leave_with_what_is_on_the_stack() {
+fn tail_jump_is_a_call_at_its_stack_depth() {
     // push {lr}; add sp, #4; b.w beyond
     let function = thumb(&[0xb500, 0xb001, 0xf000, 0xb880]);
     let call: Vec<_> = function.calls.keys().copied().collect();
@@ -190,7 +190,7 @@ fn tables_of_branches_are_followed() {
 }
 
 #[test]
-fn what_only_the_program_knows_is_listed() {
+fn statically_unknown_stack_use_is_listed() {
     // sub.w sp, sp, r0; mov sp, r7
     let function = thumb(&[0xb580, 0x466f, 0xebad, 0x0d00, 0x46bd, 0xbd80]);
     assert_eq!(function.dynamic.iter().map(|at| at - AT).collect::<Vec<_>>(), [4]);
@@ -267,7 +267,7 @@ fn a_return_to_pushed_bytes_is_a_jump() {
 }
 
 #[test]
-fn avr_frames_are_as_deep_as_their_code_makes_them() {
+fn avr_frame_depths_follow_their_code() {
     let cases: [(&str, &[u16], u32); 5] = [
         ("push r28; push r29; pop r29; pop r28; ret", &[0x93cf, 0x93df, 0x91df, 0x91cf, 0x9508], 2),
         (

@@ -85,7 +85,7 @@ fn calls_jumps_literals_and_pairs_are_references() {
 }
 
 #[test]
-fn what_only_one_leads_to_goes_with_it() {
+fn exclusively_reached_functions_belong_to_their_dominator() {
     // a calls b and c; b calls d, c calls d and e.
     let call = |from: u32, to: u32| bl(FLASH + from, FLASH + to);
     let block = |calls: &[[u16; 2]]| {

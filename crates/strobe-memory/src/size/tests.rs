@@ -131,7 +131,7 @@ fn the_linkers_map_names_what_has_no_symbol() {
 
 /// Maps list debug information from address 0 on, where the flash of many chips begins.
 #[test]
-fn what_is_not_loaded_has_no_address() {
+fn unloaded_sections_have_no_address() {
     let mut elf = ElfBuilder::new();
     elf.segment(Segment { data: vec![0x55; 64], flags: 5, ..Segment::default() });
     elf.section(section(".text", TEXT, 0, vec![0x55; 64]));
@@ -167,7 +167,7 @@ fn maps_of_lld_are_read_and_others_refused() {
 }
 
 #[test]
-fn what_has_no_symbols_is_in_its_section() {
+fn code_without_symbols_is_in_its_section() {
     let mut elf = ElfBuilder::new();
     elf.code(FLASH, &[1; 40]);
     let m = measured(elf.build(), &Settings::default());
@@ -260,7 +260,7 @@ fn overlays_take_their_memory_once() {
 
 /// Without section headers and symbols all is one item, and copied is what is stored.
 #[test]
-fn what_is_copied_is_known_without_sections() {
+fn copied_data_is_recognised_without_sections() {
     let mut elf = ElfBuilder::new();
     let segment = |at, load, data: &[u8], memory| Segment {
         virtual_address: at,

@@ -59,7 +59,7 @@ fn is(cell: &Cell, bytes: u64, is_bound: bool) -> bool {
 }
 
 #[test]
-fn what_is_unknown_makes_worst_cases_lower_bounds() {
+fn unknown_calls_make_worst_cases_lower_bounds() {
     let m = measured("").unwrap();
     assert!(is(cell(&m, "entry-points", "worst", 0), 40, false), "{m:?}");
     assert_eq!(cell(&m, "unknown-calls", "what", 0).text(), Some("indirect call"));
@@ -103,7 +103,7 @@ fn threads_of_zephyr_are_found_where_they_are_defined() {
 /// An AVR's processor shuts interrupts out when it enters a handler: only one that lets them in
 /// again is interrupted.
 #[test]
-fn handlers_of_an_avr_nest_where_they_let_interrupts_in() {
+fn avr_handlers_nest_where_they_enable_interrupts() {
     let (push, pop, sei, reti) = (0x920f_u16, 0x900f_u16, 0x9478_u16, 0x9518_u16);
     let shut = |bytes: usize| [vec![push; bytes], vec![pop; bytes], vec![reti]].concat();
     let open = vec![sei, push, pop, reti];
@@ -147,7 +147,7 @@ fn a_thread_has_room_for_what_a_switch_saves() {
 
 /// What a thread runs after a handler is on its stack, and may be interrupted itself.
 #[test]
-fn a_thread_has_room_for_what_a_handler_has_it_run() {
+fn thread_stack_has_room_for_code_after_handlers() {
     let firmware = image(&[
         Function { name: "main", code: &[0x4770] },
         Function { name: "leaf", code: &[0xb088, 0xb008, 0x4770] },
@@ -298,7 +298,7 @@ fn a_size_that_was_smaller_in_the_run_counts() {
 /// What the system has on a thread's stack before the thread's own function counts, and what the
 /// same place calls is a thread too.
 #[test]
-fn what_starts_threads_counts_for_them() {
+fn frames_of_thread_starters_count_for_threads() {
     let firmware = image(&[
         Function { name: "main", code: &[0xbf00, 0x4770] },
         Function { name: "leaf", code: &[0xb088, 0xb008, 0x4770] },
@@ -359,7 +359,7 @@ fn what_starts_threads_counts_for_them() {
 /// The system's function calls the thread's by a pointer, and one that ends with a jump to another:
 /// that one is no thread, though it seems to be called from the same place.
 #[test]
-fn what_a_known_function_jumps_to_is_no_thread() {
+fn jump_target_of_known_function_is_not_a_thread() {
     let firmware = image(&[
         Function { name: "main", code: &[0xbf00, 0x4770] },
         Function { name: "leaf", code: &[0xb088, 0xb008, 0x4770] },

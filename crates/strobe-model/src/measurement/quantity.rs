@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_unknown_is_not_zero() {
+    fn unknown_is_not_zero() {
         let lost = Quantity::unknown(Unit::SAMPLES, "the stream has no timestamps");
         let json = serde_json::to_string(&lost).unwrap();
         assert_eq!(

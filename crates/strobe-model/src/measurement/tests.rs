@@ -104,7 +104,7 @@ fn instruments_to_come_need_no_type_of_their_own() {
 
 /// Each is a heap dump or a table in which one thing is wrong.
 #[test]
-fn what_does_not_hold_together_is_refused() {
+fn inconsistent_measurements_are_refused() {
     let profile = |change: fn(&mut Profile)| {
         let mut dump = heap_dump();
         if let Content::Profile(profile) = &mut dump.sections[0].content {

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_name_gets_its_tracks_last_one() {
+    fn unnamed_events_get_the_last_name_of_their_track() {
         let mut builder = TimelineBuilder::new(Unit::NANOSECONDS);
         let track = builder.track(TrackKind::Marks, Some(5), "mark 5");
         assert_eq!(builder.track(TrackKind::Marks, Some(5), "?"), track);

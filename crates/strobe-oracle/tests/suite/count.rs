@@ -110,7 +110,7 @@ fn conditions_decide_by_the_flags() {
 }
 
 #[test]
-fn what_is_no_code_is_an_error() {
+fn invalid_code_is_an_error() {
     let program =
         Program::from_elf(&ElfBuilder::new().code(0, &[0xff; 4]).build()).expect("an ELF");
     let run = |pc: u32| {

@@ -145,7 +145,7 @@ fn an_endless_program_ends_at_the_deadline() {
 }
 
 #[test]
-fn what_qemu_cannot_run_is_an_error_with_its_status() {
+fn qemu_failure_is_an_error_with_its_status() {
     let elf = write(b"no program at all, but long enough to be looked at");
     let last = trace(&elf).last();
     let Some(Err(TraceError::Failed { status, .. })) = &last else { panic!("{last:?}") };

@@ -201,7 +201,7 @@ fn of(compared: &Comparison, limit: &str) -> Result<Outcome, Unjudged> {
 }
 
 #[test]
-fn a_function_ten_times_slower_is_row_one_and_in_the_verdict() {
+fn tenfold_slower_function_is_first_and_in_the_verdict() {
     let mut slow = program();
     slow[1].cycles[0] = 10_000;
     let compared = checked(&run(program()), &run(slow));
@@ -238,7 +238,7 @@ fn causes_add_up_to_the_difference() {
 
 /// Another place is no cause where fetching takes what it took.
 #[test]
-fn a_place_in_the_flash_is_named_where_fetching_waits() {
+fn flash_placement_is_named_where_fetching_waits() {
     let mut later = program();
     later[1].address += 8;
     later[1].calls = 20;
@@ -249,7 +249,7 @@ fn a_place_in_the_flash_is_named_where_fetching_waits() {
 }
 
 #[test]
-fn what_memory_a_run_needs_is_in_the_verdict() {
+fn verdict_has_the_memory_of_a_run() {
     let with = |stack: u64, peak: u64| {
         let mut run = run(program());
         run.push_total("deepest-stack", "stack of main", Quantity::exact(stack, Unit::BYTES));
@@ -287,7 +287,7 @@ fn many(first: i64) -> Vec<Made> {
 }
 
 #[test]
-fn an_empty_profile_is_compared_without_a_word_too_many() {
+fn empty_profile_is_compared_in_few_words() {
     let compared = checked(&run(Vec::new()), &run(Vec::new()));
     assert!(verdict(&compared).contains("nothing that was compared"));
     assert!(matches!(compared.table("profile-functions").unwrap().footer[0][0], Cell::Text(_)));

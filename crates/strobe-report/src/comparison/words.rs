@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_that_is_next_to_nothing_is_not_zero() {
+    fn tiny_share_is_not_zero() {
         let unit = Unit::CYCLES;
         assert_eq!(change(819_057, 819_061, &unit), "4 more cycles (+<0.1 % of 819,057)");
         assert_eq!(change(480_001, 480_000, &unit), "1 fewer cycle (-<0.1 % of 480,001)");

@@ -272,7 +272,7 @@ mod tests {
 
     /// Measures are cycles, execute, asleep, executions; the last of them is known by place only.
     #[test]
-    fn chains_where_there_are_some_and_places_for_the_rest() {
+    fn places_stand_in_where_chains_are_missing() {
         let profile = subjects::run();
         let found = lines(&profile, &Choice::default());
         assert_eq!(

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn each_chain_of_a_run_is_a_line_with_its_count() {
+    fn every_chain_is_a_line_with_its_count() {
         assert_eq!(
             written(&subjects::run(), &Choice::default()),
             "handler SysTick;tick 30\n\

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_summed_up_is_a_gap() {
+    fn summarised_time_is_a_gap() {
         let mut builder = TimelineBuilder::new(Unit::NANOSECONDS);
         let track = builder.track(TrackKind::Marks, None, "a");
         builder.span(track, None, 0, 100);

@@ -44,7 +44,7 @@ fn whole_measurements() {
 
 /// Two further runs know of each chain what it is there; callers have the sums.
 #[test]
-fn rows_of_the_call_tree_have_bounds_where_chains_know_them() {
+fn call_tree_rows_have_bounds_known_from_chains() {
     let mut measurement = measurements::simulated();
     let profile = measurement.sections.iter_mut().find_map(|section| match &mut section.content {
         Content::Profile(profile) => Some(profile),
@@ -111,7 +111,7 @@ fn only_the_sections_asked_for() {
 
 /// The example: loss that nobody knows is not 0.
 #[test]
-fn what_is_unknown_is_never_zero() {
+fn unknown_is_never_zero() {
     let sampled = whole(&measurements::sampled(), &Selection::default(), options(100));
     assert!(!sampled.contains("0 lost") && !sampled.contains(" 0 of"), "{sampled}");
     assert!(sampled.contains("lost         unknown: the recording has no timestamps"), "{sampled}");

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_several_masks_holds_up_what_comes_before_the_end() {
+    fn first_mask_delays_requests_until_the_masks_end() {
         let mut masked = Masked::default();
         masked.set(false, 0x10, 5);
         assert_eq!(masked.held_up(4), None);

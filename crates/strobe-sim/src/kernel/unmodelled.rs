@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_programmed_is_there_at_reset() {
+    fn programmed_bytes_are_present_at_reset() {
         let resets = BTreeMap::from([(0x1000_1010, 0xffff_ffff)]);
         let mut store = Unmodelled::new(Vec::new(), resets);
         store.program(0x1000_1011, &[0x40, 0x0f, 0x00, 0x12]);
@@ -428,7 +428,7 @@ mod tests {
 
     /// A handler that serves a timer meanwhile does not hide the wait.
     #[test]
-    fn many_steady_reads_are_a_wait_whatever_else_is_written() {
+    fn steady_reads_are_a_wait_despite_other_writes() {
         let mut store = Unmodelled::default();
         for now in (0..200_000).step_by(10) {
             store.read(0x4000_0000, 0x100, now);

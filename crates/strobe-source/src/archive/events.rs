@@ -457,7 +457,7 @@ mod tests {
     /// Of several streams, for example: one name and one count, so that only ids are left to put
     /// them in order.
     #[test]
-    fn kinds_of_one_name_are_in_the_order_of_their_ids() {
+    fn kinds_with_one_name_are_ordered_by_id() {
         let mut metadata = "trace { major = 1; minor = 8; byte_order = le; };\n".to_owned();
         (0..20).for_each(|id| metadata += &format!("event {{ name = same; id = {id}; }};\n"));
         let trace = Trace::parse(metadata.as_bytes()).unwrap();

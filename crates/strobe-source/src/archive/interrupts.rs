@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_counted_where_it_belongs() {
+    fn missing_events_are_counted_for_their_interrupt() {
         let mut interrupts = Interrupts::default();
         interrupts.enters(0, 1);
         interrupts.enters(10, 2);

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_fault_leaves_is_compared_with_what_was_published() {
+    fn published_hits_are_compared_with_the_faults_result() {
         let list = [("a", 0x100u32), ("b", 0x200), ("c", 0x300)];
         let list = list.map(|(name, at)| (name.to_owned(), at, 0x40));
         let firmware = Firmware::of_functions(list);

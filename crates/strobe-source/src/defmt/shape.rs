@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_sent_once_in_the_order_of_their_numbers() {
+    fn arguments_are_sent_once_ordered_by_number() {
         let shape = Shape::of("{1=u16} {0=u8} {1=u16:x}").expect("a shape");
         assert_eq!(shape.items, [Item::Number(1), Item::Number(2)]);
         let hints = [(1, Hint::Other), (0, Hint::Other), (1, Hint::Hexadecimal)];
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_are_sent_as_the_bytes_that_have_them_all() {
+    fn bit_ranges_are_sent_as_the_bytes_containing_them() {
         let items = |text| Shape::of(text).expect("a shape").items;
         assert_eq!(items("{0=0..3} {0=4..9}"), [Item::Bytes(2)]);
         assert_eq!(items("{0=20..31}"), [Item::Bytes(2)]);

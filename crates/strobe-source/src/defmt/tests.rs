@@ -141,7 +141,7 @@ fn messages_with_a_loss_are_reported() {
 }
 
 #[test]
-fn what_makes_the_decoder_fail_does_not_reach_it() {
+fn excessive_frames_do_not_reach_the_decoder() {
     let table = table("rzcobs", &TEXTS);
     let many = [4, 0, 0xff, 0xff, 0xff, 0xff, 8, 0];
     let deep = [&[6, 0][..], &[5, 0, 1].repeat(20_000)].concat();
@@ -158,7 +158,7 @@ fn what_makes_the_decoder_fail_does_not_reach_it() {
 }
 
 #[test]
-fn what_the_decoder_cannot_show_is_reported() {
+fn arguments_the_decoder_cannot_show_are_reported() {
     let table = table("rzcobs", &TEXTS);
     let date = [&[9, 0, 1, 0, 0, 0][..], &[0xff; 8]].concat();
     let cbor = [10, 0, 2, 0, 0, 0, 0x5f, 0xff];

@@ -289,7 +289,7 @@ mod tests {
 
     /// Builds of a line of chips may name its newest core for all; few addresses do not show that.
     #[test]
-    fn a_cortex_m3_is_recognised_behind_the_name_of_an_m4() {
+    fn cortex_m3_is_recognised_in_firmware_built_as_m4() {
         let f1 = [0x4002_1000, 0x4001_0800, 0x4001_0c00, 0x4001_1000, 0x4001_3800];
         assert_eq!(names(&f1, "ARMv7E-M"), ["STM32F1"]);
         assert_eq!(names(&f1[..3], "ARMv7E-M"), [""; 0]);
@@ -368,7 +368,7 @@ mod tests {
 
     /// Compilers reach blocks of a neighbourhood by offsets from one base.
     #[test]
-    fn what_is_reached_by_an_offset_counts() {
+    fn blocks_reached_by_an_offset_count() {
         let constants = [0x5802_4000, 0x5802_0000].map(|at| (at, 0)).into();
         let accesses = [0x5802_44e0, 0x5802_0400].into();
         let h7 = Addresses { constants, accesses, ..Addresses::default() };
@@ -390,7 +390,7 @@ mod tests {
 
     /// An nRF52840 has a pulse generator and a counter where an STM32F1 has its clocks and pins.
     #[test]
-    fn where_a_program_is_linked_speaks_against_families_with_their_flash_elsewhere() {
+    fn link_address_excludes_families_with_flash_elsewhere() {
         let constants: BTreeMap<u32, u32> =
             [0x4002_1000, 0x4001_1000, 0x4001_2000].map(|at| (at, 0)).into();
         let at = |start: Option<u64>| {

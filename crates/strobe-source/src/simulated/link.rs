@@ -246,7 +246,7 @@ mod tests {
 
     /// Whoever records ends by the board's time, and must have read everything before it.
     #[test]
-    fn time_passes_when_the_bytes_behind_a_note_are_read() {
+    fn time_advances_when_bytes_after_a_note_are_read() {
         let (sender, sent) = sync_channel(WAITING);
         let until = Duration::from_millis(20);
         sender.send(Sent::Block { off_rate: 3, bytes: vec![1, 2], until }).unwrap();

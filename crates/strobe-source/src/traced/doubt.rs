@@ -197,7 +197,7 @@ mod tests {
 
     /// Behind a gap the middle of a packet may look like a page.
     #[test]
-    fn ports_of_a_page_that_no_sound_packet_names_are_in_doubt() {
+    fn ports_of_a_page_without_sound_packets_are_doubtful() {
         let port = |port, packets| Channel { port, packets, ..Channel::default() };
         let page = PacketKind { name: EXTENSION.to_owned(), packets: 1, bytes: 1 };
         for (kinds, expected) in [(Vec::new(), vec![1]), (vec![page], vec![1, 65])] {

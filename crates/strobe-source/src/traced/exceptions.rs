@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_counted_and_not_timed() {
+    fn unmatched_events_are_counted_but_not_timed() {
         let all =
             after(&[(15, Exited, 10), (16, Entered, 20), (0, Returned, 30), (17, Returned, 40)]);
         let counts: Vec<_> = all.iter().map(|e| (e.number, e.unmatched, e.timed)).collect();
@@ -227,7 +227,7 @@ mod tests {
 
     /// Only wrong bits explain them, unless packets are missing.
     #[test]
-    fn what_cannot_be_is_counted() {
+    fn impossible_events_count_as_contradictions() {
         let mut all = Exceptions::default();
         all.take(15, Exited, (0, 0));
         assert_eq!(all.contradictions, 0, "it began before the trace");
@@ -261,7 +261,7 @@ mod tests {
 
     /// Ends that were lost leave handlers open, and the next ones do not interrupt them.
     #[test]
-    fn what_may_have_ended_is_in_no_depth() {
+    fn possibly_ended_handlers_do_not_count_as_depth() {
         let mut all = Exceptions::default();
         for now in 0..5 {
             all.take(15, Entered, (now, now));
@@ -289,7 +289,7 @@ mod tests {
 
     /// Where the stream ends, or has no timestamps for long, an end has no time.
     #[test]
-    fn what_no_timestamp_follows_has_no_length() {
+    fn exits_without_later_timestamp_have_no_length() {
         let mut all = Exceptions::default();
         all.take(15, Entered, (0, 0));
         all.take(15, Exited, (300, 300));

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn far_more_than_a_period_without_a_sample_is_wrong_where_it_is_seldom() {
+    fn rare_long_gaps_between_samples_are_wrong() {
         let too_long = |far: &[u64], lost: bool| {
             let mut gaps = Gaps::default();
             // Before the first sample nothing is due.
@@ -189,7 +189,7 @@ mod tests {
 
     /// One wrong bit makes one timestamp too long, and not the others of the same stretch.
     #[test]
-    fn what_several_timestamps_show_is_no_wrong_bit() {
+    fn gaps_shown_by_several_timestamps_are_not_errors() {
         let (mut gaps, mut now) = (Gaps::default(), 0);
         for n in 1..=3000 {
             // Others than samples go on in the meantime.

@@ -252,7 +252,7 @@ mod tests {
 
     /// Noise has more places than there is room for; no sample is lost.
     #[test]
-    fn what_has_no_room_is_counted() {
+    fn samples_beyond_the_room_are_counted() {
         let mut places = Places::default();
         let n = (MOST_PLACES + 2 * TOGETHER) as u32;
         (0..n).for_each(|n| places.add(2 * n, None));

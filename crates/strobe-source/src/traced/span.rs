@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_vague_has_no_part_in_sums() {
+    fn vague_lengths_are_excluded_from_sums() {
         let mut lengths = Lengths::default();
         [(5, 5), (3, 3), (0, 90), (7, 7)].into_iter().for_each(|length| lengths.add(length));
         // From 40 on, and up to a moment without an end: neither known nor bounded.

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_chance_is_no_warning() {
+    fn possible_chance_is_not_a_warning() {
         // 1000 times 100 cycles, a sample each 1000 cycles: 100 are due.
         for samples in [50, 100, 150] {
             assert_eq!(with(samples, 1000), None, "{samples}");

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_go_from_a_beginning_to_the_next_end_and_the_rest_is_counted() {
+    fn parts_run_from_a_beginning_to_the_next_end() {
         let mut windows = Windows::new(&region()).unwrap();
         let events = [
             (What::End, 5),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn one_mark_can_end_a_part_and_begin_the_next() {
+    fn one_mark_can_end_and_begin_a_part() {
         let mut windows = Windows::new(&region()).unwrap();
         for at in [10, 20, 35] {
             windows.record(1, &What::Mark, at);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_counts_once_where_it_may_have_cost_a_mark() {
+    fn loss_that_may_contain_a_mark_counts_once() {
         let mut windows = Windows::new(&region()).unwrap();
         windows.packets_lost();
         windows.records_lost();
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_beginning_or_an_end_the_stream_has_them() {
+    fn missing_bounds_are_the_ends_of_the_stream() {
         let port = |value| Some(Mark::Port { port: 5, value });
         let mut until = Windows::new(&Bounds { from: None, to: port(Some(7)) }).unwrap();
         assert!(until.is_inside());

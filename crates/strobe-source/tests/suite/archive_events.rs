@@ -243,7 +243,7 @@ fn transfers_are_paired_and_the_others_counted() {
 }
 
 #[test]
-fn the_time_of_each_thread_is_what_the_tracer_sent() {
+fn thread_times_equal_those_the_tracer_sent() {
     let stream = tracer::threads(27, 1500);
     let truth = &stream.truth;
     let (report, _) = report(&stream);
@@ -476,7 +476,7 @@ fn no_length_is_exact_where_times_go_back() {
 
 /// A wrong bit in a packet's number is no million of missing packets.
 #[test]
-fn counts_of_what_is_missing_that_go_back_are_no_loss() {
+fn loss_counts_going_back_are_not_a_loss() {
     let (metadata, mut packets) = timed();
     // The third byte of the number.
     packets[4][26] ^= 0x10;

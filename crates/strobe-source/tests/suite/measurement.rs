@@ -79,7 +79,7 @@ fn sum(values: &[i64]) -> u64 {
 }
 
 #[test]
-fn measurements_hold_together_and_have_the_totals_of_the_run() {
+fn measurements_are_consistent_and_equal_the_runs_totals() {
     for (name, board, ms) in RUNS {
         let record = run(name, board, &full(ms));
         let measurement = simulated::measurement(&record);
@@ -99,7 +99,7 @@ fn measurements_hold_together_and_have_the_totals_of_the_run() {
 /// The band of what the timing of a core may be off is beside all that it measures; a run to a time
 /// takes that time whatever the core does. A core that follows its manual has none.
 #[test]
-fn the_error_of_a_timing_model_is_beside_its_cycles() {
+fn timing_model_error_is_next_to_its_cycles() {
     let timed = |name, board, ms| {
         let measurement = simulated::measurement(&run(name, board, &for_ms(ms)));
         let mut facts = measurement.subject.facts.iter();
@@ -198,7 +198,7 @@ fn figures(spread: &Spread) -> (u64, u64, Option<u64>, Option<u64>) {
 }
 
 #[test]
-fn distributions_have_the_count_sum_and_extremes_that_were_known_before() {
+fn distributions_match_the_known_count_sum_and_extremes() {
     let mut seen = [0; 3];
     for (name, board, ms) in RUNS {
         let record = run(name, board, &full(ms));
@@ -255,7 +255,7 @@ fn pins_keep_their_values_bounds_and_clock() {
 }
 
 #[test]
-fn cycles_per_instruction_leave_out_what_is_idle_on_both_sides() {
+fn cycles_per_instruction_exclude_idle_cycles_and_instructions() {
     let mut idle_loops = 0;
     for (name, board, ms) in RUNS {
         let record = run(name, board, &full(ms));

@@ -142,7 +142,7 @@ fn comparators_have_the_codes_of_their_architecture() {
 }
 
 #[test]
-fn what_a_family_cannot_do_is_refused() {
+fn settings_unsupported_by_a_family_are_refused() {
     let refused = |settings: &TraceSettings, name| writes(settings, target(name)).expect_err("no");
     let error = refused(&settings(64_000_000, 1_000_000, None), "nrf52");
     assert!(error.to_string().contains("32 MHz, 16 MHz"), "{error}");
@@ -235,7 +235,7 @@ fn every_kind_of_packet_has_its_part() {
 
 /// Where the middle of a byte's last bit lies in its neighbour, no byte arrives.
 #[test]
-fn a_bit_rate_that_is_half_a_bit_off_is_refused() {
+fn bit_rate_off_by_half_a_bit_is_refused() {
     let rates = [(10_000_000, 20_000_000), (16_000_000, 6_000_000), (16_000_000, 1_950_000)];
     for (trace_hz, baud) in rates {
         let line = Line::new(trace_hz, baud, Encoding::Nrz).expect("it can be built");

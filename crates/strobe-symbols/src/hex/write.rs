@@ -42,7 +42,7 @@ mod tests {
     proptest! {
         /// What is written is read again, across the borders of 64 KiB and up to the last address.
         #[test]
-        fn what_is_written_reads_the_same(
+        fn written_hex_reads_back_the_same(
             pieces in proptest::collection::vec((0u32..0x400, 1usize..3000), 1..8),
             last in any::<bool>(),
         ) {

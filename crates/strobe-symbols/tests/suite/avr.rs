@@ -68,7 +68,7 @@ fn instructions_match_objdump() {
 }
 
 #[test]
-fn functions_have_names_lines_and_sizes_that_do_not_overlap() {
+fn functions_have_names_lines_and_separate_sizes() {
     let firmware = firmware("work-avr.elf");
     assert_eq!(firmware.machine(), Machine::Avr);
     let sqrt = firmware.symbol("sqrt").expect("of avr-libc").address;

@@ -39,7 +39,7 @@ fn program_header(bytes: &[u8], n: usize) -> usize {
 
 /// GNU ld leaves a segment of zeroed data at the page where its contents would begin.
 #[test]
-fn what_is_empty_may_be_behind_the_end_of_the_file() {
+fn empty_segments_may_lie_past_the_files_end() {
     let mut elf = ElfBuilder::new();
     elf.code(0x0800_0000, &[0; 64]);
     elf.segment(Segment {

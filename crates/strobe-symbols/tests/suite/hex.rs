@@ -19,7 +19,7 @@ fn contents(firmware: &Firmware) -> BTreeMap<u32, u8> {
 }
 
 #[test]
-fn what_objcopy_writes_has_the_bytes_of_the_elf_file() {
+fn objcopy_output_has_the_bytes_of_the_elf() {
     let directory = tempfile::tempdir().expect("a directory");
     for (objcopy, program, machine) in [
         ("avr-objcopy", "work-avr.elf", Machine::Avr),

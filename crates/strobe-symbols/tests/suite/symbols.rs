@@ -101,7 +101,7 @@ fn local_functions_of_one_name_are_ambiguous() {
 
 /// What a firmware may have or not is looked up without reasons, with the same result.
 #[test]
-fn a_name_that_may_be_missing_is_found_where_it_is_the_only_one() {
+fn optional_name_is_found_if_it_is_unique() {
     let workshop = Workshop::new();
     let firmware = parse(&workshop.gcc("a.elf", &["-g", "-O0"]));
     let mut names: Vec<&str> = firmware.functions().iter().map(|f| f.name.as_str()).collect();
@@ -128,7 +128,7 @@ fn rust_names_lose_their_hashes() {
 
 /// Rust's first mangling has no types: they are in the debug information.
 #[test]
-fn functions_of_a_generic_one_are_named_by_their_types() {
+fn generic_functions_are_named_by_their_types() {
     let workshop = Workshop::new();
     for flags in
         [&["-g", "-Copt-level=3"][..], &["-g", "-Copt-level=3", "-Csymbol-mangling-version=v0"]]

@@ -113,7 +113,7 @@ fn variables_lead_through_pointers_to_types() {
 }
 
 #[test]
-fn what_is_not_there_is_named() {
+fn missing_variables_and_members_are_named() {
     let firmware = build(GCC, &["-g"]);
     let types = firmware.types();
     let wrong = |path| types.variable(path).expect_err(path).to_string();

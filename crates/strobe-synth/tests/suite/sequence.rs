@@ -51,7 +51,7 @@ fn the_listing_is_the_memory() {
 /// Derived from the encoding space: the halfwords that are predictable 16-bit instructions and do
 /// not branch.
 #[test]
-fn the_exhaustive_programs_contain_every_halfword_that_does_not_branch() {
+fn exhaustive_programs_contain_every_halfword_without_branches() {
     let mut missing: BTreeSet<u16> = (0..0xe800).filter(|&h| is_straight_line(h)).collect();
     for sequence in Sequence::exhaustive(1) {
         for (_, insn) in sequence.listing() {

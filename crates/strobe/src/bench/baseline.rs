@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_any_part_of_it_is_refused() {
+    fn written_file_is_read_and_any_part_refused() {
         let text = kept(7).text();
         assert_eq!(Kept::parse(&text), Ok(kept(7)));
         for (at, _) in text.trim_end().match_indices('\n') {
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_there_counts_if_it_was_wanted() {
+    fn vanished_benchmark_counts_if_it_was_requested() {
         let before = kept(7).firmware["fw"].benchmark.clone();
         for (name, expected) in [("sort", true), ("other", false)] {
             let mut out = Comparison::new(0.0);

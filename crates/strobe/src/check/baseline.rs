@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_any_part_of_it_is_refused() {
+    fn written_file_is_read_and_any_part_refused() {
         let text = toml::to_string(&baseline()).unwrap();
         assert_eq!(Baseline::parse(&text), Ok(baseline()));
         // Whole lines are whole tables: only the count knows that there were more.

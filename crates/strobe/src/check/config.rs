@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn configuration_errors_are_named() {
         let text = wrong("[[firmware.budget]]\nfunction = \"f\"\nmx = \"1 cycles\"");
         assert!(text.contains("unknown field `mx`") && text.contains("mean `max`"), "{text}");
         let text = wrong("[[firmware.budget]]\nfunction = \"f\"");

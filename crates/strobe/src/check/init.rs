@@ -430,7 +430,7 @@ mod tests {
 
     /// A file that is read in an editor shows names as they are, and has the same value.
     #[test]
-    fn names_in_the_file_hold_nothing_that_a_terminal_obeys() {
+    fn names_in_the_file_have_no_terminal_controls() {
         let hostile = "a\u{202e}\"b\\\u{1b}c\n\u{61c}'d";
         let text = quoted(hostile);
         assert_eq!(text, r#""a\u202e\"b\\\u001bc\u000a\u061c'd""#);

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_has_the_time_and_nothing_that_a_terminal_obeys() {
+    fn progress_has_the_time_without_terminal_controls() {
         let line = progress_line("strobe run a\u{202e}b.elf", Duration::from_millis(61_900));
         assert_eq!(line, "61 s: strobe run a\\u{202e}b.elf");
     }

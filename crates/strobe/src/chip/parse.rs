@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_memory_is_a_kind_an_address_and_a_size() {
+    fn memory_has_kind_address_and_size() {
         let memory = |text: &str| text.parse::<Memory>().ok().map(|m| m.0);
         let flash = Region { kind: Kind::Flash, base: 0x0800_0000, size: 1 << 20 };
         assert_eq!(memory("flash=0x08000000:1M"), Some(flash));
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frequency_is_above_zero_with_a_unit_or_none() {
+    fn frequency_is_positive_with_or_without_unit() {
         let hz = |text: &str| text.parse::<Hertz>().ok().map(|h| h.0);
         assert_eq!(hz("16MHz"), Some(16_000_000));
         assert_eq!(hz("32.768kHz"), Some(32_768));

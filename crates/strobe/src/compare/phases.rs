@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn each_text_comes_once_and_equal_runs_are_a_warning() {
+    fn texts_are_listed_once_and_equal_runs_warned_about() {
         let shifted = ["SysTick", "SysTick", "TIM3"].map(|text| run("phase-shifted", text));
         let found = findings("a", &shifted, false);
         assert_eq!(found.len(), 2);

@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_not_be_read_because_it_is_an_output_is_not_written_either() {
+    fn output_refused_for_reading_is_not_written() {
         let folder = tempfile::tempdir().expect("a folder");
         let source = folder.path().join("main.c");
         std::fs::write(&source, "int main;").expect("a file");
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_write_they_may_read_and_write_again_and_nobody_else() {
+    fn files_of_other_processes_are_reusable_only_by_them() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("in"), "content").expect("a file");
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn standard_output_is_no_input_and_may_be_an_output() {
+    fn standard_output_may_be_an_output_but_not_input() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         for name in ["in", "log", "later"] {

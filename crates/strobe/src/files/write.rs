@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_a_folder_gives_way_to_a_file_of_its_name() {
+    fn link_in_a_folder_is_replaced_by_a_file() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("notes"), "mine").expect("a file");
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_process_writes_is_neither_replaced_nor_emptied_nor_added_to() {
+    fn files_another_process_is_writing_stay_untouched() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x.strobe");
         std::fs::write(&path, "recorded").expect("a file");

@@ -249,7 +249,7 @@ fn a_trace_of_unknown_events_states_what_it_is() {
 /// What lies in the directory and is in no figure is stated: a trace further down, a device, a file
 /// that is no stream of this trace.
 #[test]
-fn what_a_trace_leaves_out_is_stated() {
+fn ignored_files_of_a_trace_are_stated() {
     let made = (0..).map(CtfTrace::generate).find(|t| t.events.len() > 5).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().to_str().unwrap();

@@ -27,7 +27,7 @@ fn assert_reported(report: &str, expected: &[&str]) {
 }
 
 #[test]
-fn opcodes_that_are_none_end_the_run_with_a_reason() {
+fn invalid_opcodes_end_the_run_with_a_reason() {
     let erased = "int main(void) { __asm__ volatile(\".word 0xffff\"); return 0; }";
     assert_reported(
         &report("atmega328p", erased, &[]),
@@ -48,7 +48,7 @@ fn opcodes_that_are_none_end_the_run_with_a_reason() {
 }
 
 #[test]
-fn a_stack_that_reaches_the_registers_is_reported_before_what_it_breaks() {
+fn stack_reaching_the_registers_is_reported_before_its_effects() {
     let source = "__attribute__((noinline)) int deeper(int n) { volatile char a[16]; a[0] = n; \
                   return deeper(n + 1) + a[0]; }
                   int main(void) { return deeper(0); }";
@@ -94,7 +94,7 @@ fn fuses_of_the_firmware_are_used_and_reported() {
 }
 
 #[test]
-fn what_is_not_modelled_reports_it() {
+fn use_of_unmodelled_features_is_reported() {
     let source = "#include <avr/io.h>\n#include <avr/boot.h>\n#include <avr/sleep.h>\n
                   int main(void) { boot_page_erase(0x1000); ACSR = _BV(ACIC);
                   sleep_enable(); sleep_cpu(); return 0; }";

@@ -98,7 +98,7 @@ fn the_part_that_a_file_names_decides() {
 }
 
 #[test]
-fn a_part_without_a_board_is_refused_with_what_is_known() {
+fn part_without_a_board_is_refused_with_known_facts() {
     let cases = [
         (of("atmega32u4", 0x8000, (0x100, 0xa00), 5), ["atmega32u4", "2560 of RAM at 0x800100"]),
         (of("attiny1616", 0x4000, (0x3800, 0x800), 103), ["attiny1616", "16384 bytes of flash"]),
@@ -231,7 +231,7 @@ fn a_bootloader_starts_in_the_boot_section() {
 
 /// What is advised works: no CMSIS-SVD file describes an AVR, and `--memory` alone gives no core.
 #[test]
-fn the_ways_on_of_an_avr_are_those_that_it_has() {
+fn advice_for_an_avr_offers_only_working_options() {
     // in r24, 0x29; sbrs r24, 0; rjmp .-6
     let mut elf = ElfBuilder::new();
     (elf.machine, elf.flags) = (83, 4);

@@ -25,7 +25,7 @@ fn chip(measurement: &Measurement) -> [u64; 3] {
 }
 
 #[test]
-fn waiting_for_what_has_a_time_of_its_own_has_no_error_of_the_core() {
+fn waiting_for_a_timer_adds_no_core_error() {
     let [low, likely, high] = chip(&ran(&ticking(&WAIT), END));
     assert!(likely > 45_000, "{likely}");
     // A tenth of what the handlers take and the little that is around the loop.
@@ -34,7 +34,7 @@ fn waiting_for_what_has_a_time_of_its_own_has_no_error_of_the_core() {
 }
 
 #[test]
-fn a_run_to_a_time_takes_that_time_on_a_chip_too() {
+fn run_to_a_time_takes_it_on_chips_too() {
     // Also if it works all the time.
     for (elf, until) in [(ticking(&WAIT), "100000c"), (counting(), "10000c")] {
         let ran = ran(&elf, until);
@@ -103,7 +103,7 @@ fn an_explained_functions_cycles_have_the_band() {
 }
 
 #[test]
-fn a_report_of_one_thread_has_no_figure_of_the_whole_run_without_its_name() {
+fn thread_report_marks_every_figure_of_the_whole_run() {
     let all = ["--until", "100000c", "--thread", "SysTick"];
     let ran = run(&ticking(&WAIT), &[&BARE[..], &all].concat());
     let cycles = figures::total(&ran, "cycles");
@@ -149,7 +149,7 @@ fn how_often_a_wait_goes_round_is_not_exact() {
 
 /// movs r4, #0; back: ldr r3, [r2]; cmp r3, #50; beq done; subs r4, #1; bne back; done:
 #[test]
-fn how_often_a_wait_with_a_counted_timeout_goes_round_is_not_exact() {
+fn rounds_of_a_wait_with_timeout_are_not_exact() {
     let wait = [0x2400, 0x6813, 0x2b32, 0xd001, 0x3c01, 0xd1fa];
     let ran = run(&ticking(&wait), &[&UNBOUNDED[..], &["--until", "0xdc"]].concat());
     let rounds = &figures::column(&ran, "waiting", "rounds")[0];

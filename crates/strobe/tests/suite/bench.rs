@@ -81,7 +81,7 @@ fn wrong_arguments_are_refused_before_anything_runs() {
 
 /// As one would write it for a shell or another tool: quoted behind `--`, or the same thing twice.
 #[test]
-fn quoted_commands_behind_dashes_run_and_the_same_twice_is_numbered() {
+fn quoted_commands_run_and_equal_ones_are_numbered() {
     let line = "test 1 = 1";
     let ran = strobe(&["bench", "--rounds", "3", "--", line, "--vs", line]);
     assert_eq!(ran.code, 0, "{}", ran.stdout);
@@ -132,7 +132,7 @@ fn commands_parted_by_vs_are_the_ones_in_quotes() {
 }
 
 #[test]
-fn a_command_that_fails_has_failed_and_has_no_time() {
+fn failing_command_has_no_time() {
     let wrong: [(&str, &[&str], &str); 4] = [
         ("exit 3", &[], "exit code 3"),
         ("kill -SEGV $$", &[], "signal 11"),
@@ -155,7 +155,7 @@ fn a_command_that_fails_has_failed_and_has_no_time() {
 }
 
 #[test]
-fn what_hangs_is_ended_and_nothing_survives() {
+fn hanging_command_is_ended_with_its_descendants() {
     let word = own("7200.101");
     let hang = format!("sleep {word}");
     let hangs = ["--rounds", "1", "--timeout", "2s", "true", &hang];
@@ -214,7 +214,7 @@ fn samples_are_gone_on_with_and_never_mixed() {
 }
 
 #[test]
-fn a_file_at_its_limit_is_an_error_and_what_was_measured_is_shown() {
+fn full_file_is_an_error_and_measurements_are_shown() {
     let folder = tempfile::tempdir().expect("a folder");
     let samples = folder.path().join("runs.jsonl").display().to_string();
     let line = r#"ulimit -f 4; exec "$0" bench --samples "$1" --rounds 200 true 'echo b'"#;

@@ -30,7 +30,7 @@ const CORES: [&str; 4] = ["benched", "benched-m3", "benched-m4f", "benched-avr"]
 /// `main` sorts the same numbers: from entry to return that takes as long as the benchmark without
 /// the few instructions around it.
 #[test]
-fn a_call_takes_what_the_same_call_takes_in_the_program() {
+fn call_costs_the_same_as_in_the_program() {
     for program in CORES {
         let elf = prebuilt(program);
         let (code, benchmarks) = bench(&[&elf, "--filter", "heap_sort"]);
@@ -170,7 +170,7 @@ fn baselines_are_kept_and_compared() {
 
 /// The build of another branch has another name; where no name is known, nothing is silently equal.
 #[test]
-fn a_baseline_of_one_firmware_is_that_of_the_other() {
+fn baseline_of_one_firmware_applies_to_the_other() {
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("bench.toml").display().to_string();
     let change = folder.path().join("change.elf").display().to_string();
@@ -192,7 +192,7 @@ fn a_baseline_of_one_firmware_is_that_of_the_other() {
 
 /// The profile adds up to the figure of its row, on every core, and other commands read it.
 #[test]
-fn a_call_is_profiled_from_its_first_instruction_to_its_return() {
+fn call_is_profiled_from_entry_to_return() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("sort.measurement").display().to_string();
     for program in CORES {
@@ -266,7 +266,7 @@ fn measurements_of_benchmarks_are_compared_by_row() {
 }
 
 #[test]
-fn what_does_not_return_is_a_row_with_its_reason() {
+fn unreturned_call_is_a_row_with_its_reason() {
     let elf = prebuilt("benched");
     let (code, m) = bench(&[&elf, "--filter", "sort", "--timeout", "400us"]);
     assert_eq!(code, 1);

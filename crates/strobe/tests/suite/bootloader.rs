@@ -48,7 +48,7 @@ fn is_reported(texts: &[String], words: &[&str]) {
 }
 
 #[test]
-fn an_image_behind_a_bootloader_starts_from_its_own_vectors() {
+fn image_after_a_bootloader_starts_from_its_vectors() {
     for offset in [0x2000, 0x8000] {
         for board in ["stm32f103", "stm32f407", "stm32f070cb"] {
             let base = FLASH + offset;
@@ -95,7 +95,7 @@ fn a_first_stage_is_not_taken_for_vectors() {
 }
 
 #[test]
-fn an_image_at_the_start_of_flash_needs_no_warning() {
+fn image_at_the_flash_start_needs_no_warning() {
     let mut elf = elf(FLASH);
     elf.code(FLASH, &image(FLASH));
     let texts = reaches_its_handler(&elf, "stm32f103");
@@ -104,7 +104,7 @@ fn an_image_at_the_start_of_flash_needs_no_warning() {
 
 /// As `--memory` gives a bare core what it does not start from: no bootloader is in front of it.
 #[test]
-fn an_image_at_the_start_of_a_memory_is_behind_no_bootloader() {
+fn image_at_a_memorys_start_has_no_bootloader() {
     let mut elf = elf(FLASH);
     elf.code(FLASH, &image(FLASH));
     let directory = tempfile::tempdir().unwrap();

@@ -143,7 +143,7 @@ fn a_model_that_ends_otherwise_is_named() {
 
 /// What the reads before the wait take is in no figure of the call: the tick takes it up.
 #[test]
-fn a_benchmark_that_waits_for_a_tick_takes_as_long_in_each_model() {
+fn tick_waiting_benchmark_takes_equal_time_per_model() {
     let benched = on_board(&["bench"], &["--after", "ready"]);
     let cycles = &benched.table("benchmarks").unwrap().column("cycles").unwrap().cells[0];
     let (value, trust) = match cycles {

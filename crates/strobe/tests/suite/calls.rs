@@ -23,7 +23,7 @@ fn notes(ran: &Measurement, id: &str) -> String {
 
 /// Every turn of `work` is nine cycles, entry and return are eight, whoever interrupts it.
 #[test]
-fn each_call_of_a_thread_has_its_own_cycles_only() {
+fn each_call_has_only_its_threads_cycles() {
     let program = prebuilt("threads");
     let arguments = [program.as_str(), "--until", "finished", "--calls", "work"];
     let (code, ran) = run(&[&arguments[..], &["--calls", "flush_log"]].concat());
@@ -103,7 +103,7 @@ fn a_call_to_what_comes_next_is_none() {
 /// main: movs r4, #5; back: bl work; subs r4, #1; bne back; b . work: movs r0, #1; b other. other:
 /// movs r0, #2; bx lr.
 #[test]
-fn calls_that_a_jump_ends_go_on_until_that_returns() {
+fn tail_calls_extend_the_call_until_their_return() {
     let code = [0x2405, 0xf000, 0xf803, 0x3c01, 0xd1fb, 0xe7fe, 0x2001, 0xe7ff, 0x2002, 0x4770];
     let functions = [("main", 0, 12), ("work", 12, 4), ("other", 16, 4)];
     let elf = crate::waits::with_functions(&code, &functions, &[]);
@@ -166,7 +166,7 @@ fn windows_that_are_reached_while_open_are_counted() {
 }
 
 #[test]
-fn a_function_that_is_not_there_is_an_error_of_usage() {
+fn missing_function_is_a_usage_error() {
     let ran = crate::common::strobe(&["run", &prebuilt("loop-0ws"), "--calls", "test_lop"]);
     assert_eq!(ran.code, 64);
     let (code, ran) = measured(&["run", &prebuilt("loop-0ws"), "--calls", "test_loop"]);
@@ -177,7 +177,7 @@ fn a_function_that_is_not_there_is_an_error_of_usage() {
 /// As in libgcc, whose subtraction changes a sign and goes on as the addition: two names and one
 /// end.
 #[test]
-fn a_function_that_is_the_end_of_another_is_named_by_that() {
+fn tail_of_another_function_is_refused_with_its_name() {
     let mut words = [0xc1_u32; 48];
     words[0] = 0x2000_1000;
     let mut image: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -129,7 +129,7 @@ fn no_speed_is_sure_beside_faulty_words() {
 }
 
 #[test]
-fn the_capture_that_documents_show_is_the_one_made_here() {
+fn documented_capture_is_the_one_made_here() {
     let path = root().join(DEMO);
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
         std::fs::write(&path, demo()).unwrap();
@@ -139,7 +139,7 @@ fn the_capture_that_documents_show_is_the_one_made_here() {
 }
 
 #[test]
-fn bytes_and_faults_of_a_line_whose_speed_is_not_given() {
+fn bytes_and_faults_decode_without_a_given_speed() {
     let report = measured(&["bus", DEMO, "-P", "uart:rx=RX"]);
     assert_eq!(rows(&report, "speeds")[0]["used"], 9600.0);
     let words = rows(&report, "words");

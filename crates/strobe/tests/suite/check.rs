@@ -43,7 +43,7 @@ fn the_demo_firmware_keeps_its_budgets() {
 }
 
 #[test]
-fn what_is_exceeded_fails_with_the_functions_and_in_every_form() {
+fn exceeded_budget_fails_with_functions_in_every_form() {
     let budgets = [
         budget("function = \"test_loop\"\nmax = \"1000 cycles\""),
         budget("size = \"total\"\nmax = \"64 KiB\""),
@@ -102,7 +102,7 @@ fn ran_in_actions(folder: &TempDir) -> String {
 }
 
 #[test]
-fn a_budget_that_matches_nothing_is_an_error_with_the_nearest_name() {
+fn unmatched_budget_is_an_error_with_nearest_name() {
     let budgets = [
         budget("function = \"test_lopp\"\nmax = \"1 cycles\""),
         budget("function = \"tst_loop\"\nfigure = \"call-max\"\nmax = \"1 cycles\""),
@@ -191,7 +191,7 @@ fn figures_are_accepted_shown_and_counted_from() {
 }
 
 #[test]
-fn baselines_of_another_firmware_or_version_or_cut_off_are_refused() {
+fn foreign_or_truncated_baselines_are_refused() {
     let relative = budget("function = \"test_loop\"\nmax = \"+2 %\"")
         + &budget("function = \"main\"\nmax = \"+2 %\"");
     let folder = project("loop-48mhz", &relative);
@@ -302,7 +302,7 @@ fn bad_files_are_refused_in_words() {
 }
 
 #[test]
-fn other_instruments_are_read_by_section_and_a_cut_off_file_is_no_pass() {
+fn other_instruments_are_read_and_truncated_files_fail() {
     let keys = "of = \"run\"\nsection = \"causes\"\nrow = \"execute\"\ncolumn = \"cycles\"\n\
                 min = \"1 cycles\"";
     let other = keys.replace("\"run\"", "\"mine\"") + "\nname = \"mine\"";
@@ -367,7 +367,7 @@ fn a_first_file_holds_and_is_not_overwritten() {
 
 /// One mistake has one message and one exit code, whichever command of the two meets it.
 #[test]
-fn mistakes_of_a_run_are_mistakes_of_a_first_file() {
+fn first_file_reports_the_errors_of_a_run() {
     let folder = tempfile::tempdir().unwrap();
     fs::copy(prebuilt("fault"), folder.path().join("fault.elf")).unwrap();
     fs::copy(prebuilt("loop-48mhz"), folder.path().join("fw.elf")).unwrap();
@@ -401,7 +401,7 @@ fn mistakes_of_a_run_are_mistakes_of_a_first_file() {
 
 /// A function without a budget of its own is in the whole; a handler is judged by one run of it.
 #[test]
-fn a_first_file_of_a_program_that_ends_has_a_budget_for_the_whole() {
+fn first_file_of_an_ending_program_budgets_the_whole() {
     let folder = tempfile::tempdir().unwrap();
     fs::copy(prebuilt("generic-c"), folder.path().join("fw.elf")).unwrap();
     let init = |more: &[&str]| {

@@ -88,7 +88,7 @@ fn a_heap_that_grew_names_those_that_allocate() {
 
 /// Budgets of anything else are judged all the same.
 #[test]
-fn a_heap_where_there_is_no_allocator_is_no_pass() {
+fn heap_budget_without_an_allocator_fails() {
     let budgets = [
         budget("heap = true\nmax = \"1 KiB\""),
         budget("function = \"main\"\nfigure = \"allocations\"\nmax = \"0\""),
@@ -133,7 +133,7 @@ fn a_pin_has_period_frequency_and_duty() {
 
 /// The same budget of a run and of a capture of that run.
 #[test]
-fn a_pin_of_a_capture_is_judged_as_that_of_a_run() {
+fn captured_pin_is_judged_as_a_simulated_one() {
     let figures = ["frequency-mean", "frequency-min", "duty-mean", "period-p99", "low-mean"];
     let each = figures.map(|figure| {
         let keys = format!("pin = \"PB8\"\nfigure = \"{figure}\"\nmax = \"1 ns\"");
@@ -193,7 +193,7 @@ fn a_layer_that_grew_names_what_grew() {
 }
 
 #[test]
-fn a_first_file_offers_heap_and_pins_as_comments_that_hold() {
+fn first_file_offers_valid_heap_and_pin_comments() {
     for (firmware, board, words) in [
         ("leaky", "stm32f070cb", ["# heap = true", "call-heap-peak"]),
         ("loop-avr", "arduino-uno", ["# pin = ", "frequency-mean"]),

@@ -120,7 +120,7 @@ fn firmware_goes_to_the_board_that_its_evidence_shows() {
 
 /// Makefiles of a line of chips may name its Cortex-M4 for all: the peripherals show which it is.
 #[test]
-fn a_cortex_m3_that_was_built_as_an_m4_goes_to_a_board_of_its_own() {
+fn m3_firmware_built_as_m4_gets_its_board() {
     let f100 = [0x4002_1000, 0x4001_0800, 0x4001_0c00, 0x4001_1000, 0x4001_3800, 0x4000_7000];
     let (board, texts) = case(FLASH, V7EM, &f100, 0).board(&[]);
     assert!(board.starts_with("stm32f103"), "{board}: {texts:?}");
@@ -138,7 +138,7 @@ fn a_cortex_m3_that_was_built_as_an_m4_goes_to_a_board_of_its_own() {
 }
 
 #[test]
-fn firmware_for_no_board_is_refused_with_what_is_known_and_the_way_on() {
+fn firmware_without_a_board_is_refused_with_advice() {
     let way_on = ["--memory flash=", "--svd", "strobe boards --new"];
     // Where it is linked, for which architecture, registers in its code, bytes more, words.
     type Case<'a> = (u32, u8, &'a [u32], usize, &'a [&'a str]);
@@ -179,7 +179,7 @@ fn firmware_for_no_board_is_refused_with_what_is_known_and_the_way_on() {
 
 /// An F4 and an F7 have the same blocks of registers; the floating-point unit is another one.
 #[test]
-fn a_floating_point_unit_that_no_core_here_has_fits_no_board() {
+fn unsupported_floating_point_unit_fits_no_board() {
     for (registers, words) in [(&F4[..], "STM32F7 (Cortex-M7)"), (&F4[..0], "FPv5 of a Cortex-M7")]
     {
         let mut image = unnamed(FLASH, &[], registers, 0, 0x2000_1000);
@@ -225,7 +225,7 @@ fn code_beyond_a_core_is_not_run_on_it() {
 
 /// Nobody named the generic board that such a firmware came nearest to.
 #[test]
-fn a_stack_or_data_where_no_board_has_memory_is_no_boards_firmware() {
+fn stack_or_data_outside_memory_fits_no_board() {
     let elsewhere = Case::new(&image(0, V6M, &[], 0, 0x1000_8000).build());
     let mut data = image(0, V7EM, &[], 0, 0x2000_1000);
     data.segment(Segment {
@@ -268,7 +268,7 @@ fn the_first_stack_decides_among_parts_of_a_family() {
 }
 
 #[test]
-fn a_board_that_is_named_is_obeyed_with_a_warning() {
+fn named_board_is_used_with_a_warning() {
     let g0 = case(FLASH, V6M, &G0, 0);
     let (board, texts) = g0.board(&["--board", "stm32f070cb"]);
     assert_eq!(board, "stm32f070cb");
@@ -308,7 +308,7 @@ fn advice_names_no_board_whose_peripherals_are_others() {
 
 /// A core without a floating-point unit is none for code that was built with one.
 #[test]
-fn advice_names_no_core_that_lacks_the_floating_point_unit() {
+fn advised_cores_have_the_floating_point_unit() {
     let image = |tags: &[u8]| {
         let mut image = unnamed(0, &[], &NRF52, 0, 0x2000_1000);
         image.section(attributes_of(tags));
@@ -365,7 +365,7 @@ fn half_of_the_blocks_do_not_make_a_board() {
 
 /// Where no board has memory, too, what is known is stated.
 #[test]
-fn a_program_in_no_boards_flash_is_refused_with_what_is_known() {
+fn program_outside_any_flash_is_refused_with_facts() {
     let case = Case::new(&unnamed(0x1004_0000, &[], &[], 0, 0x1000_8000).build());
     let ran = case.run(&[]);
     assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{}", ran.stderr);

@@ -135,7 +135,7 @@ fn a_function_ten_times_slower_is_row_one() {
 }
 
 #[test]
-fn what_was_renamed_moved_or_inlined_is_found() {
+fn renamed_moved_or_inlined_functions_are_found() {
     let change = |version: &str, function: &str| {
         let compared = pair(version, &[]).1;
         let rows = words(&compared, "profile-functions", "function");
@@ -151,7 +151,7 @@ fn what_was_renamed_moved_or_inlined_is_found() {
 }
 
 #[test]
-fn the_same_code_in_other_words_of_the_flash_is_named_as_that() {
+fn moved_code_in_flash_is_named_as_such() {
     let (_, compared) = pair("shifted", &[]);
     let whys = words(&compared, "profile-causes", "why");
     let moved = |why: &&str| why.contains("the same instructions lie otherwise");
@@ -167,7 +167,7 @@ fn a_longer_latency_is_compared() {
 }
 
 #[test]
-fn a_limit_ends_in_110_and_one_about_nothing_in_64() {
+fn exceeded_limit_exits_110_and_unmatched_64() {
     let code = |version: &str, limit: &str| {
         let (a, b) = (prebuilt("pairs"), prebuilt(&format!("pairs-{version}")));
         strobe(&["compare", &a, &b, "--until", "finished", "--fail-above", limit]).code
@@ -202,7 +202,7 @@ fn phases_say_what_is_luck() {
 
 /// The steps of `stepper` are those of TIM3; nothing interrupts the loop on the AVR.
 #[test]
-fn phases_shift_timers_of_the_chip_and_state_where_nothing_was() {
+fn phases_shift_timers_and_report_unshifted_ones() {
     let of = |firmware: &str, phases: &str| {
         let firmware = prebuilt(firmware);
         let ends = ["--phases", phases, "--until", "5ms"];

@@ -147,7 +147,7 @@ fn frames_shown(shown: &Shown, count: u16) -> Vec<usize> {
 }
 
 #[test]
-fn the_cube_shows_what_is_on_the_card_frame_by_frame() {
+fn cube_shows_the_cards_content_by_frame() {
     let shown = animated(CardLayout::PLAIN, 40, "800ms");
     // The last picture need not have been seen by the end.
     assert_eq!(frames_shown(&shown, 40)[..34], (0..34).collect::<Vec<_>>());
@@ -202,7 +202,7 @@ fn bytes_go_out_22_22_and_23_cycles_apart() {
 /// The source states what each line costs, counted by hand: 63 cycles for two outputs. What is
 /// wrong shows beside it.
 #[test]
-fn the_slip_in_the_hand_count_is_found_by_line() {
+fn hand_count_slip_is_found_by_line() {
     let program = prebuilt("cube");
     let root = root().display().to_string();
     let ran = strobe(&[
@@ -258,7 +258,7 @@ fn the_slip_in_the_hand_count_is_found_by_line() {
 /// Byte times of 320 cycles and refreshes of 8192 have all places to one another in 40960 cycles,
 /// for each of 64 beginnings.
 #[test]
-fn no_byte_waits_as_long_as_the_next_one_takes() {
+fn every_byte_is_read_before_the_next_arrives() {
     let bytes = paced(packets(2));
     let mut worst = (0, 0);
     for start in 0..64u64 {
@@ -279,7 +279,7 @@ fn no_byte_waits_as_long_as_the_next_one_takes() {
 }
 
 #[test]
-fn bad_frames_are_answered_and_the_next_one_is_shown() {
+fn bad_frames_are_answered_and_the_next_shown() {
     let good = packets(9);
     let mut bytes = paced(good[..2].to_vec());
     let damaged = |n: usize, damage: &dyn Fn(&mut Vec<u8>)| {

@@ -66,7 +66,7 @@ const FUNCTIONS: [(&str, &str); 6] = [
 ];
 
 #[test]
-fn what_a_model_touches_always_has_a_likely_figure() {
+fn modelled_instructions_always_have_an_estimate() {
     for (program, function) in FUNCTIONS {
         let explained = explained(program, function, &["--wait-states", "1"]);
         let instructions = ranges_of(table(&explained, "instructions"), "cycles");

@@ -22,7 +22,7 @@ fn the_founding_loop_takes_1790_cycles_without_wait_states() {
 
 /// Measured: 45.19 us at 48 MHz, 2169 cycles, by a clock that is right within 1 %.
 #[test]
-fn the_founding_loop_with_a_wait_state_is_within_a_percent_of_the_measurement() {
+fn founding_loop_with_wait_state_is_within_one_percent() {
     let (widths, bounds) = pulses("loop-48mhz");
     assert_eq!(widths.len(), 10);
     for (likely, (low, high)) in widths.into_iter().zip(bounds) {
@@ -54,7 +54,7 @@ fn fetch_wait_is_named_as_the_cause() {
 }
 
 #[test]
-fn generic_c_exits_with_42_and_prints_what_it_should() {
+fn generic_c_exits_with_42_and_prints_expected_text() {
     let ran = strobe(&["run", &prebuilt("generic-c")]);
     assert_eq!(ran.code, 42, "{}", ran.stderr);
     let expected = fs::read_to_string(root().join("firmware/generic-c/expected.txt")).unwrap();
@@ -90,7 +90,7 @@ fn hello_uart_prints_its_lines_on_usart1() {
 }
 
 #[test]
-fn shift_prints_the_same_checksum_by_processor_and_by_dma() {
+fn shift_prints_equal_checksums_by_processor_and_dma() {
     let expected = fs::read_to_string(root().join("firmware/shift/expected.txt")).unwrap();
     assert_eq!(usart1("shift", &[]), expected);
 }
@@ -162,7 +162,7 @@ fn a_fault_in_the_fault_handler_locks_up() {
 }
 
 #[test]
-fn a_measurement_names_its_schema_and_is_the_same_each_time() {
+fn measurement_names_its_schema_and_is_reproducible() {
     for name in ["loop-48mhz", "generic-c", "shift", "generic-c-m3"] {
         let arguments = ["run", &prebuilt(name), "--format", "json", "--quiet"];
         let first = strobe(&arguments);
@@ -193,7 +193,7 @@ fn wrong_serial_input_is_reported() {
 /// Otherwise a board that sleeps while nobody has typed yet is at its end at once.
 #[cfg(unix)]
 #[test]
-fn where_somebody_may_type_the_board_runs_no_faster_than_a_real_one() {
+fn board_with_a_terminal_runs_in_real_time() {
     let begin = std::time::Instant::now();
     let ran = strobe(&["run", &prebuilt("hello-uart"), "--uart", "USART1=pty", "--until", "400ms"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);

@@ -115,7 +115,7 @@ fn figures(driver: &str) -> Figures {
 }
 
 #[test]
-fn what_each_driver_takes() {
+fn each_driver_costs_the_expected_time() {
     let [bitbang, spi, dma] = ["bitbang", "spi", "dma"].map(figures);
     // 18 bits at 12 MHz are 1.5 us: no driver can do better, and DMA comes close.
     let limit = 12e6 / 18.0;

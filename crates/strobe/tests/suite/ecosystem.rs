@@ -58,7 +58,7 @@ fn third_party_programs_do_so_on_the_larger_cores() {
 /// The same Fourier transforms on one core, with its floating-point unit and with a library
 /// instead.
 #[test]
-fn the_floating_point_unit_saves_most_of_a_fourier_transform() {
+fn floating_point_unit_speeds_up_a_fourier_transform() {
     let cycles = |name: &str, board: &str| {
         let ran = strobe(&["run", &elf(name), "--board", board, "--format", "json"]);
         assert_eq!(ran.stderr, fs::read_to_string(built("fft.expected")).unwrap(), "{name}");
@@ -72,7 +72,7 @@ fn the_floating_point_unit_saves_most_of_a_fourier_transform() {
 /// RTIC and cortex-m-rt on the LM3S6965: what they print is what QEMU's machine of that name
 /// prints, which `cargo xtask subjects --check` looks after.
 #[test]
-fn rtic_programs_print_on_the_evaluation_board_what_they_print_in_qemu() {
+fn rtic_programs_print_the_same_as_in_qemu() {
     for name in ["rtic-preemption", "rtic-messages", "rtic-delays", "rt-exceptions"] {
         let expected = fs::read_to_string(built(&format!("{name}.expected"))).unwrap();
         let ran = strobe(&["run", &elf(name), "--board", "lm3s6965evb", "--format", "json"]);

@@ -35,7 +35,7 @@ fn name(path: &Path) -> String {
 }
 
 #[test]
-fn a_new_one_can_be_checked_and_is_never_written_over() {
+fn new_experiment_passes_check_and_is_never_overwritten() {
     let folder = tempfile::tempdir().expect("a folder");
     let own = name(&folder.path().join("own"));
     assert_eq!(strobe(&["experiment", "new", &own]).code, 0);
@@ -65,7 +65,7 @@ fn every_bundled_one_is_listed_and_can_be_read() {
 }
 
 #[test]
-fn what_cannot_be_used_is_refused_with_its_own_code() {
+fn unusable_experiments_are_refused_with_distinct_exit_codes() {
     let wrong = [
         (format!("{COUNTS}[measures]\n"), 65, "did you mean measure?"),
         (COUNTS.replace("echo n 4", " "), 65, "variant four: run is empty"),
@@ -85,7 +85,7 @@ fn what_cannot_be_used_is_refused_with_its_own_code() {
 }
 
 #[test]
-fn results_are_read_by_report_and_compare_and_samples_are_kept() {
+fn report_and_compare_read_results_and_samples_stay() {
     let folder = described(COUNTS);
     let result = name(&folder.path().join("own.measurement"));
     let path = name(folder.path());
@@ -122,7 +122,7 @@ fn conditions_and_expectations_decide_the_exit_code() {
 }
 
 #[test]
-fn two_runs_of_one_experiment_do_not_build_over_each_other() {
+fn concurrent_runs_do_not_overwrite_each_others_builds() {
     let word = own("7.2003");
     let build = format!("build = 'echo x >> builds; until test -e go; do sleep {word}; done'\n");
     let folder = described(&format!("{build}{COUNTS}"));
@@ -182,7 +182,7 @@ fn nothing_survives_a_kill_before_the_first_round() {
 }
 
 #[test]
-fn a_variant_that_fails_is_shown_with_what_it_wrote() {
+fn failing_variant_is_shown_with_its_output() {
     let fails = COUNTS.replace("echo n 4", "echo cannot connect to the database >&2; exit 3");
     let folder = described(&fails);
     let ran = strobe(&["experiment", "run", &name(folder.path()), "--quick", "--format", "json"]);

@@ -83,7 +83,7 @@ fn demo() -> Vec<u8> {
 }
 
 #[test]
-fn the_trace_that_documents_show_is_the_one_made_here() {
+fn documented_trace_is_the_one_made_here() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(DEMO);
     let files = [("metadata", METADATA.as_bytes().to_vec()), ("stream", demo())];
     for (name, bytes) in files {

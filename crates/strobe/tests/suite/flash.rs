@@ -97,7 +97,7 @@ const PIN: [&str; 3] = ["--clock=16MHz", "--baud=2M", "--period=4096"];
 
 /// The temporary files are in a folder whose name is Tcl, as far as Tcl is concerned.
 #[test]
-fn firmware_goes_through_openocd_into_flash_and_into_the_report() {
+fn firmware_reaches_flash_and_report_through_openocd() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_real, source) = openocd(folder.path(), "");
     let odd = folder.path().join("ü a{b}\"$x[exit];#\\");
@@ -142,7 +142,7 @@ fn a_byte_that_flash_does_not_take_is_named() {
 }
 
 #[test]
-fn what_cannot_be_programmed_is_refused() {
+fn unprogrammable_targets_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out.strobe");
     let elf = prebuilt("trace");

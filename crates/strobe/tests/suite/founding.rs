@@ -24,7 +24,7 @@ fn e3_ten_megahertz_of_samples_are_ten_kilohertz() {
 
 /// The model of 1,023 cycles counted whole functions; pins change 1,022 cycles apart.
 #[test]
-fn e9_the_avr_loop_is_1022_cycles_from_pin_to_pin() {
+fn e9_avr_loop_is_1022_cycles_between_pins() {
     let (code, ran) = run(&[&prebuilt("loop-avr"), "--mark", "PD1"]);
     assert_eq!(code, 0);
     assert_eq!(widths(&ran, "PD1 high"), [1022; 20]);
@@ -34,7 +34,7 @@ fn e9_the_avr_loop_is_1022_cycles_from_pin_to_pin() {
 /// One cycle for each taken branch leaves 124 of the measured 2,169 cycles unexplained; the bounds
 /// of the simulated board hold them.
 #[test]
-fn e10_one_cycle_a_branch_does_not_explain_the_thumb_loop() {
+fn e10_one_branch_cycle_does_not_explain_the_loop() {
     let measured = 2169;
     let pulses = |program: &str| {
         let (code, ran) = run(&[&prebuilt(program), "--mark", "PB8"]);

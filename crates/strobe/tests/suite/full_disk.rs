@@ -43,7 +43,7 @@ fn has_no_room(text: &str) -> bool {
 }
 
 #[test]
-fn samples_on_a_full_disk_are_whole_up_to_there_and_can_be_gone_on_with() {
+fn samples_on_a_full_disk_are_whole_and_resumable() {
     let folder = tempfile::tempdir().expect("a folder");
     let (disk, kept) = (folder.path().join("disk"), folder.path().join("kept"));
     [&disk, &kept].into_iter().for_each(|path| fs::create_dir(path).expect("a folder"));
@@ -82,7 +82,7 @@ run = "echo n 4; head -c 10000000 /dev/zero > {build}/big"
 "#;
 
 #[test]
-fn a_variant_that_fills_the_disk_is_a_failure_and_not_a_time() {
+fn variant_filling_the_disk_fails_without_a_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let (disk, kept) = (folder.path().join("disk"), folder.path().join("kept"));
     [&disk, &kept].into_iter().for_each(|path| fs::create_dir(path).expect("a folder"));

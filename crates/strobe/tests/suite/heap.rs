@@ -150,7 +150,7 @@ fn an_avr_has_a_heap_too() {
 }
 
 #[test]
-fn firmware_without_an_allocator_is_refused_with_what_to_name() {
+fn firmware_without_an_allocator_is_refused_with_advice() {
     let ran = strobe(&["heap", &prebuilt("blink")]);
     assert_eq!(ran.code, 65);
     for word in ["malloc", "pvPortMalloc", "--allocators"] {
@@ -197,7 +197,7 @@ fn heaps_are_exported() {
 /// Each access that must not be is a finding in the function that is named after it, and what only
 /// looks like one is none.
 #[test]
-fn accesses_that_must_not_be_are_found_with_both_call_chains() {
+fn invalid_accesses_are_found_with_both_call_chains() {
     let (code, m) = measured(&["heap", &prebuilt("trespass"), "--until", "exit", "--check-memory"]);
     assert_eq!(code, 0);
     let codes = ["use-after-free", "heap-out-of-bounds", "uninitialised-read"];

@@ -91,7 +91,7 @@ int main(void) { void *p = one(size); vPortFree(p); p = two(size); return p == 0
 "#;
 
 #[test]
-fn calls_that_the_compiler_has_inlined_are_not_counted_as_if_there_were_none() {
+fn inlined_allocator_calls_are_not_reported_as_none() {
     let apart = Built::new(BUMP, &["-O2", "-DHOW=APART"]).heap(&[]);
     assert_eq!((figure(&apart, "heap-bytes"), figure(&apart, "heap-live")), (44, 24));
     let inlined = Built::new(BUMP, &["-O2", "-DHOW=inline __attribute__((always_inline))"]);
@@ -167,7 +167,7 @@ fn memory_that_an_allocator_is_given_is_its_heap() {
 }
 
 #[test]
-fn a_faulty_line_is_a_finding_for_each_place_that_calls_it() {
+fn faulty_line_is_a_finding_for_each_caller() {
     let m = Built::new(GIVEN, &["-O1"]).heap(&["--check-memory"]);
     let beside = findings(&m, "heap-out-of-bounds");
     let texts: Vec<&str> = beside.iter().map(|finding| finding.text.as_str()).collect();
@@ -213,7 +213,7 @@ int main(void)
 
 /// Resizing copies more than there was, and what is behind it was never written.
 #[test]
-fn what_resizing_leaves_behind_the_old_bytes_is_not_initialised() {
+fn bytes_added_by_resizing_are_uninitialised() {
     let source = r#"
 static char pool[2048];
 static unsigned used;

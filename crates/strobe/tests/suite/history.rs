@@ -78,7 +78,7 @@ fn code(measurement: &Measurement, code: &str) -> usize {
 }
 
 #[test]
-fn builds_are_logged_and_the_one_that_took_more_is_named() {
+fn builds_are_logged_and_the_larger_one_is_named() {
     let archive = Archive::of_two_builds();
     let places = ["date=2026-01-01", "date=2026-02-01"];
     for (path, date) in archive.files().iter().zip(places) {
@@ -178,7 +178,7 @@ fn the_commit_is_that_of_the_folder() {
 
 /// `--log`: the measurement as a whole, whatever of it is printed.
 #[test]
-fn what_was_measured_is_logged_at_once() {
+fn measurements_are_logged_immediately() {
     let archive = Archive::new();
     let elf = prebuilt("trace-kit");
     let log = |arguments: &[&str]| {
@@ -303,7 +303,7 @@ fn damaged_and_foreign_files_are_named_and_left_out() {
 
 /// Another program's files may be compressed in another way.
 #[test]
-fn rows_that_cannot_be_read_are_no_question_of_filters() {
+fn unreadable_rows_are_not_blamed_on_filters() {
     let archive = Archive::of_two_builds();
     // The column's compression follows its path: Snappy (1) becomes gzip (2), as thrift has them.
     let column = b"value\x15\x02";
@@ -319,7 +319,7 @@ fn rows_that_cannot_be_read_are_no_question_of_filters() {
 }
 
 #[test]
-fn what_is_no_archive_is_not_taken_for_one() {
+fn other_folders_are_not_taken_for_archives() {
     let archive = Archive::new();
     let missing = strobe(&["history", &archive.path()]);
     assert_eq!(missing.code, 66, "{}", missing.stderr);

@@ -52,7 +52,7 @@ fn channel_text(report: &Measurement, place: usize) -> Vec<String> {
 }
 
 #[test]
-fn what_the_firmware_says_comes_out_by_name() {
+fn firmware_events_are_reported_by_name() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("kit.strobe").display().to_string();
     let firmware = prebuilt("trace-kit");

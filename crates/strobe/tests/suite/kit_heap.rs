@@ -190,7 +190,7 @@ fn chains_come_from_pieces_of_the_stack() {
 
 /// A probe that looks too seldom misses records: what is live, the peak and leaks are unknown.
 #[test]
-fn what_is_lost_leaves_leaks_unknown() {
+fn losses_leave_leaks_unknown() {
     let kit = LEAKY.heap(&["--poll-rate", "5"]);
     for id in ["heap-peak", "heap-live", "heap-live-blocks", "heap-leaks"] {
         let total = kit.total(id).expect("a total");

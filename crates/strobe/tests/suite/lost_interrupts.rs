@@ -86,7 +86,7 @@ fn ticks_while_interrupts_are_masked_are_lost() {
 
 /// Masked to the end of the run: no handler ever runs, and the requests are lost all the same.
 #[test]
-fn what_is_masked_for_ever_is_counted() {
+fn permanently_masked_requests_are_counted() {
     let ran = run(&ticking(1_000_000), "cortex-m0", "20500c");
     let finding = warnings(&ran).into_iter().find(|text| text.contains("were lost"));
     let finding = finding.expect("a finding");
@@ -120,7 +120,7 @@ fn updating_with(enable: u16, turns: u32) -> Vec<u8> {
 }
 
 #[test]
-fn updates_of_a_timer_while_its_flag_is_set_are_lost() {
+fn timer_updates_while_its_flag_is_set_are_lost() {
     let (entries, lost, finding) = counts(&run(&updating(2_600), "stm32f070cb", "20500c"));
     assert_eq!((entries, lost), (11, 9));
     assert!(finding.as_deref().is_some_and(|text| text.contains("TIM6")), "{finding:?}");
@@ -133,14 +133,14 @@ fn updates_of_a_timer_while_its_flag_is_set_are_lost() {
 
 /// A flag that asks for an interrupt which the NVIC never lets through is for whoever polls it.
 #[test]
-fn what_was_never_enabled_is_not_lost() {
+fn never_enabled_interrupts_are_not_lost() {
     let ran = run(&updating_with(0x46c0, 1_000_000), "stm32f070cb", "20500c");
     assert!(!warnings(&ran).iter().any(|text| text.contains("lost")), "{:?}", warnings(&ran));
 }
 
 /// A timer runs for ten updates before its flag is cleared and the interrupt enabled.
 #[test]
-fn what_was_flagged_before_an_interrupt_was_enabled_is_not_lost() {
+fn flags_before_enabling_are_not_lost() {
     let code = [
         0x480b, 0x2110, 0x61c1, // ldr r0, =RCC; movs r1, #16; str r1, [r0, #0x1c]
         0x480b, 0x490b, 0x62c1, // ldr r0, =TIM6; ldr r1, =999; str r1, [r0, #0x2c]
@@ -159,7 +159,7 @@ fn what_was_flagged_before_an_interrupt_was_enabled_is_not_lost() {
 
 /// The timer with its interrupt disabled in the NVIC, and nothing masked.
 #[test]
-fn what_disables_an_interrupt_is_the_culprit() {
+fn code_disabling_an_interrupt_is_the_culprit() {
     let code = [
         0x480b, 0x2110, 0x61c1, // ldr r0, =RCC; movs r1, #16; str r1, [r0, #0x1c]
         0x480b, 0x490b, 0x62c1, // ldr r0, =TIM6; ldr r1, =999; str r1, [r0, #0x2c]

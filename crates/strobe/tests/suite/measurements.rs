@@ -221,7 +221,7 @@ fn how_often_waits_go_round_has_bounds_as_well() {
 
 /// Options that a measurement has no use for, functions that it does not have, other encodings.
 #[test]
-fn what_does_not_apply_to_a_measurement_is_refused() {
+fn inapplicable_options_of_a_measurement_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let elf = prebuilt("blink");
     let arguments = ["run", &elf, "--until", "1ms"];

@@ -191,7 +191,7 @@ fn a_part_is_exported_by_its_name() {
 }
 
 #[test]
-fn what_cannot_be_exported_is_an_error_with_advice() {
+fn unexportable_measurement_is_an_error_with_advice() {
     let (folder, file) = written();
     let fails = |arguments: &[&str], code: i32, text: &str| {
         let ran = strobe(&[&["export", &file], arguments].concat());

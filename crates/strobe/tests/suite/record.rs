@@ -53,7 +53,7 @@ impl Folder {
 }
 
 #[test]
-fn a_file_becomes_a_recording_with_all_that_was_said() {
+fn recording_of_a_file_keeps_all_messages() {
     let folder = Folder::new();
     let stream = strobe_synth::swo::mixed(5000, 7).bytes;
     std::fs::write(folder.path("raw.swo"), &stream).expect("it is ours");
@@ -181,7 +181,7 @@ impl Running {
 }
 
 #[test]
-fn a_kill_loses_nothing_that_was_there_a_second_before() {
+fn kill_loses_nothing_older_than_a_second() {
     let folder = Folder::new();
     let out = folder.path("killed.strobe");
     let mut running = Running::start(&out, &[]);
@@ -313,7 +313,7 @@ fn garbage_is_reported_while_it_comes() {
 /// Orbuculum's frames in a file as it writes one: what is recorded are the pin's bytes, and where a
 /// frame was damaged that is noted.
 #[test]
-fn frames_of_orbuculum_are_taken_off_and_damage_is_noted() {
+fn orbuculum_frames_are_removed_and_damage_is_noted() {
     let folder = Folder::new();
     let stream = strobe_synth::swo::mixed(5000, 7).bytes;
     let mut frames = b"%%ORBFLOW1.0.0%%".to_vec();
@@ -409,7 +409,7 @@ fn a_probe_needs_a_chip() {
 
 /// It is known before anything is recorded, and is the firmware's fault or the board's.
 #[test]
-fn a_simulated_board_that_cannot_run_the_firmware_leaves_no_recording() {
+fn board_that_cannot_run_firmware_leaves_no_recording() {
     let (folder, elf) = (Folder::new(), prebuilt("generic-c-m3"));
     let out = folder.path("none.strobe");
     let ran = ran(command().args(["record", "sim:cortex-m0", "--elf", &elf, "-o"]).arg(&out));

@@ -122,7 +122,7 @@ fn a_chip_can_run_something_else() {
 }
 
 #[test]
-fn what_is_wrong_with_a_rig_is_reported() {
+fn rig_errors_are_reported() {
     let error = |rig: &str, more: &[&str], code: i32| {
         let ran = strobe(&[&["run", "--until", "1ms", "--rig", rig], more].concat());
         assert_eq!(ran.code, code, "{}", ran.stderr);

@@ -177,7 +177,7 @@ fn a_recording_has_a_limit() {
 }
 
 #[test]
-fn a_fault_ends_a_recording_as_it_ends_a_run() {
+fn fault_ends_recordings_as_it_ends_runs() {
     // A board without pins: what is left to see is when the core was awake.
     let output = strobe(&["pins", "firmware/prebuilt/fault.elf", "--board", "cortex-m0"]);
     assert_eq!(output.status.code(), Some(120));

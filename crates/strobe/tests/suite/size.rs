@@ -131,7 +131,7 @@ fn directories_are_no_functions_of_a_comparison() {
 }
 
 #[test]
-fn a_treemap_is_as_wide_as_the_report_and_names_what_is_large() {
+fn treemap_fills_the_report_and_names_large_items() {
     let ran = strobe(&["size", "--treemap", &prebuilt("floaty")]);
     let map = ran.stdout.split("treemap: ").nth(1).expect("a map");
     assert!(map.starts_with("21,560 bytes stored in flash;"), "{map}");

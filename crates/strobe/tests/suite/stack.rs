@@ -157,7 +157,7 @@ fn stacks_are_reported_compared_and_exported() {
 
 /// A copy of a board's memory, as a debugger makes it, shows how far painted stacks were used.
 #[test]
-fn a_copy_of_memory_shows_how_far_the_paint_has_gone() {
+fn memory_dump_shows_the_remaining_paint() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ram.bin");
     // The idle thread has used 48 of 192 bytes, the reporter all but 40; nothing runs on the

@@ -10,7 +10,7 @@ fn svd(name: &str) -> String {
 
 /// hello-uart switches to its PLL and waits for its serial port; neither is there.
 #[test]
-fn a_firmware_for_an_unlisted_chip_goes_as_far_as_its_registers_carry_it() {
+fn unlisted_chip_runs_as_far_as_registers_allow() {
     let part = svd("part.svd");
     let (code, ran) = run(&[&prebuilt("hello-uart"), "--svd", &part, "--until", "finished"]);
     assert_eq!(code, 0, "{:?}", ran.findings);
@@ -49,7 +49,7 @@ fn a_chip_that_is_named_is_not_advised_against() {
 /// A flag of a clock that nobody switched on, or of a device that is not there, until a count runs
 /// out: the firmware goes another way then than on the chip.
 #[test]
-fn a_register_that_was_waited_for_in_vain_is_named_when_the_firmware_went_on() {
+fn register_awaited_in_vain_is_named_after_giving_up() {
     // ldr r0, =BLOCK; ldr r2, =20000
     // back: ldr r1, [r0, #0x24]; lsls r3, r1, #30; bmi on; subs r2, #1; bne back
     // on: str r2, [r0, #0x18]; ldr r2, =20000; less: subs r2, #1; bne less; b .
@@ -84,7 +84,7 @@ fn a_register_that_was_waited_for_in_vain_is_named_when_the_firmware_went_on() {
 }
 
 #[test]
-fn what_the_user_says_of_the_chip_holds() {
+fn options_describing_the_chip_take_effect() {
     let (code, ran) = run(&[
         &prebuilt("loop-0ws"),
         "--memory",
@@ -101,7 +101,7 @@ fn what_the_user_says_of_the_chip_holds() {
 }
 
 #[test]
-fn a_listed_board_gets_names_for_what_it_does_not_model() {
+fn svd_names_unmodelled_registers_of_a_listed_board() {
     let part = svd("part.svd");
     let arguments = [&prebuilt("hello-uart"), "--svd", &part, "--until", "210ms"];
     let (code, ran) = run(&[&arguments[..], &["--board", "stm32f070cb"]].concat());
@@ -111,7 +111,7 @@ fn a_listed_board_gets_names_for_what_it_does_not_model() {
 }
 
 #[test]
-fn files_that_are_no_svd_are_refused_with_the_place() {
+fn invalid_svd_files_are_refused_with_the_place() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("broken.svd");
     std::fs::write(

@@ -263,7 +263,7 @@ fn the_profile_by_thread_is_readable() {
 
 /// What each thread and interrupt has of every address is together what the address has.
 #[test]
-fn profiles_of_threads_and_interrupts_add_up_to_the_whole() {
+fn thread_and_interrupt_profiles_sum_to_the_whole() {
     let program = prebuilt("threads-zephyr");
     let until = ["--until", "finished"];
     let (_, whole) = run(&[&[program.as_str(), "--by", "thread"], &until[..]].concat());

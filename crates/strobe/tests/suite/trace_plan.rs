@@ -24,7 +24,7 @@ fn planned(more: &[&str]) -> common::Ran {
 }
 
 #[test]
-fn a_plan_that_loses_four_fifths_is_refused_unless_insisted_upon() {
+fn plan_losing_four_fifths_needs_insistence() {
     let refused = strobe(&HOPELESS);
     assert_eq!(refused.code, 69, "{}", refused.stderr);
     assert!(refused.stderr.contains("loses about 81 %"), "{}", refused.stderr);
@@ -38,7 +38,7 @@ fn a_plan_that_loses_four_fifths_is_refused_unless_insisted_upon() {
 }
 
 #[test]
-fn what_it_proposes_fits() {
+fn proposed_plan_fits() {
     let plan = recorded::recorded(&[
         "plan",
         "--clock=168MHz",
@@ -75,7 +75,7 @@ fn a_plan_is_read_again_and_changed() {
 }
 
 #[test]
-fn periods_are_rounded_to_those_of_the_hardware_and_reported() {
+fn periods_are_rounded_to_hardware_values_and_reported() {
     let rounded = planned(&["--rate=10kHz", "--terse"]).stdout;
     let line = |name: &str| rounded.lines().find(|line| line.trim_start().starts_with(name));
     assert!(line("cycles between samples").is_some_and(|l| l.ends_with(" 16,384 cycles")));

@@ -115,7 +115,7 @@ fn lost_samples_are_counted() {
 /// What an analyser sees of a pin at three samples to a bit, in frames with another stream: all
 /// that went over it, and sigrok's own decoder finds the same, but for what it leaves unsaid.
 #[test]
-fn a_capture_of_a_pin_reads_as_it_was_sent_and_as_sigrok_reads_it() {
+fn pin_capture_decodes_as_sent_and_as_sigrok() {
     let pin = trace_pin(1, 5600, None);
     let directory = tempfile::tempdir().expect("a directory");
     let capture = directory.path().join("pin.sr").display().to_string();
@@ -364,7 +364,7 @@ fn a_recording_that_was_cut_reports_it() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused_or_named() {
+fn non_traces_are_refused_or_named() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = |name: &str, bytes: &[u8]| {
         let path = directory.path().join(name);

@@ -118,7 +118,7 @@ pub(super) fn ticking(wait: &[u16]) -> Vec<u8> {
 }
 
 #[test]
-fn a_loop_on_a_variable_that_a_handler_changes_is_a_wait() {
+fn loop_on_a_handlers_variable_is_a_wait() {
     // ldr r3, [r2]; cmp r3, #50 or #49; bne, blo, blt, bls, ble
     for (compared, branch) in
         [(0x2b32, 0xd1fc), (0x2b32, 0xd3fc), (0x2b32, 0xdbfc), (0x2b31, 0xd9fc), (0x2b31, 0xddfc)]
@@ -155,7 +155,7 @@ fn a_loop_may_be_left_in_its_middle() {
 
 /// Part of the loop lies behind the branch that mostly goes back: the most of what is read.
 #[test]
-fn what_lies_behind_the_branch_back_is_part_of_the_loop() {
+fn code_after_the_back_branch_belongs_to_the_loop() {
     // movs r5, #200; movs r4, #0; back: ldr r3, [r0, #8]; subs r5, #1; beq out; cmp r3, r4;
     // bls back; adds r4, r3, #0; b back; out: nop
     let most = [0x25c8, 0x2400, 0x6883, 0x3d01, 0xd003, 0x42a3, 0xd9fa, 0x1c1c, 0xe7f8, 0xbf00];
@@ -164,7 +164,7 @@ fn what_lies_behind_the_branch_back_is_part_of_the_loop() {
 
 /// A loop that waits, and the one around it, which stores, begin with the same instruction.
 #[test]
-fn a_wait_may_begin_where_the_loop_around_it_does() {
+fn wait_may_begin_where_its_outer_loop_begins() {
     // movs r5, #5; back: ldr r3, [r2]; cmp r3, #9; blo back; movs r3, #0; str r3, [r2];
     // subs r5, #1; bne back
     let code = [0x2505, 0x6813, 0x2b09, 0xd3fc, 0x2300, 0x6013, 0x3d01, 0xd1f8];
@@ -177,7 +177,7 @@ fn a_wait_may_begin_where_the_loop_around_it_does() {
 
 /// Which register it is, only the run shows: it comes in as an argument, and two loops read it.
 #[test]
-fn two_loops_on_the_register_of_an_argument_name_it() {
+fn two_loops_name_a_register_passed_as_argument() {
     let code = [
         load(0, 0),
         load(1, 1), // SYST, 999

@@ -49,7 +49,7 @@ fn so_many_readings_in_a_row_end_a_wait() {
 
 /// Fifty readings that are as the one before.
 #[test]
-fn what_was_read_last_may_be_compared() {
+fn comparison_with_the_previous_reading_is_a_wait() {
     // ldr r5, [r2]; movs r4, #0; back: ldr r3, [r2]; cmp r3, r5; beq same; movs r4, #0; b on;
     // same: adds r4, #1; on: mov r5, r3; cmp r4, #50; bne back
     let code =
@@ -59,7 +59,7 @@ fn what_was_read_last_may_be_compared() {
 
 /// Nothing but the turns in which something was seen leaves a result.
 #[test]
-fn what_some_turns_find_is_work() {
+fn results_of_selected_turns_are_work() {
     // movs r4, #0; back: ldr r1, [r2]; cmp r1, #50; beq out; ldr r3, [r0, #8]; cmp r4, r3;
     // bhs back; mov r4, r3; b back: the most of what was read.
     let most = [0x2400, 0x6811, 0x2932, 0xd004, 0x6883, 0x429c, 0xd2f9, 0x461c, 0xe7f7];
@@ -82,7 +82,7 @@ fn what_some_turns_find_is_work() {
 
 /// The same sum over and over, until a tick.
 #[test]
-fn a_loop_within_that_sums_is_work_and_one_that_counts_is_none() {
+fn inner_sum_is_work_and_inner_count_is_not() {
     // back: movs r4, #8; movs r3, #0; in: ldr r1, [r2] or nop; adds r3, r1 or nop; subs r4, #1;
     // bne in; ldr r1, [r2]; cmp r1, #50; bne back
     let mut code = [0x2408, 0x2300, 0x6811, 0x185b, 0x3c01, 0xd1fb, 0x6811, 0x2932, 0xd1f6];
@@ -101,7 +101,7 @@ fn readings_that_nothing_looks_at_are_no_wait() {
 }
 
 #[test]
-fn a_call_by_a_pointer_is_one_of_what_it_has_always_called() {
+fn pointer_call_counts_as_its_only_observed_target() {
     let code = [
         load(4, 0), // ldr r4, =other
         0x47a0,
@@ -182,7 +182,7 @@ fn an_avr_that_shifts_by_its_counter_searches() {
 
 /// A function that ends in a jump to another one does what that does.
 #[test]
-fn a_function_that_jumps_on_reads_or_works_as_the_next_one_does() {
+fn tail_jump_inherits_the_work_of_its_target() {
     let with = |store: u16| {
         let code = [
             load(2, 0),

@@ -14,7 +14,7 @@ fn one(code: &[u16]) -> Option<(String, u64)> {
 
 /// As libraries write `delay_us`: what SysTick has gone on since the last turn is added up.
 #[test]
-fn a_sum_that_ends_the_loop_is_a_wait_and_one_that_is_a_result_is_none() {
+fn sum_ending_a_loop_is_wait_and_result_not() {
     let mut code = [
         0x2300, 0x24c8, 0x0124, // movs r3, #0; movs r4, #200; lsls r4, r4, #4
         0x6885, // ldr r5, [r0, #8]
@@ -32,7 +32,7 @@ fn a_sum_that_ends_the_loop_is_a_wait_and_one_that_is_a_result_is_none() {
 }
 
 #[test]
-fn a_counter_may_be_a_byte_or_two_words_and_lie_anywhere_in_the_frame() {
+fn frame_counter_may_be_a_byte_or_two_words() {
     for delay in [
         // As a Cortex-M0 has it at -O0: adds r3, r7, #7; ldrb r3, [r3]; uxtb; adds; uxtb r2, r3;
         // adds r3, r7, #7; strb r2, [r3].
@@ -79,7 +79,7 @@ fn a_condition_may_count_towards_the_end() {
 }
 
 #[test]
-fn what_an_it_block_writes_either_way_is_left_to_nobody() {
+fn register_written_by_both_it_branches_is_no_result() {
     // back: ldr r3, [r2]; cmp r3, #50; ite hs; movhs r1, #1; movlo r1, #0; cmp r1, #0; beq back
     let code = [0x6813, 0x2b32, 0xbf2c, 0x2101, 0x2100, 0x2900, 0xd0f8];
     assert_eq!(one(&code).expect("a wait").0, "variable ticks");
@@ -164,7 +164,7 @@ fn a_function_may_read_again_and_multiply() {
 const UNO: [&str; 4] = ["--board", "arduino-uno", "--until", "20000c"];
 
 #[test]
-fn an_avr_counts_in_bytes_that_it_joins_or_adds_to() {
+fn avr_counter_may_join_or_add_bytes() {
     for delay in [
         // volatile uint16_t, at -Og: ldd r24, Y+1; ldd r25, Y+2; movw r18, r24; subi r18, 1;
         // sbc r19, r1; std; std; or r24, r25; brne
@@ -209,7 +209,7 @@ fn an_avr_counts_in_a_variable() {
 
 /// TCNT0 runs at the core's clock.
 #[test]
-fn an_avr_adds_up_what_its_timer_has_gone_on() {
+fn avr_wait_may_sum_timer_differences() {
     let code = [
         0xe001, 0xbd05, // ldi r16, 1; out TCCR0B, r16
         0xe020, 0xe030, 0xb546, // ldi r18, 0; ldi r19, 0; in r20, TCNT0

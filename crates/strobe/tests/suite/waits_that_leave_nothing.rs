@@ -27,7 +27,7 @@ fn a_quotient_is_work() {
 /// The greatest of two hundred readings. Both ways through a turn count, each by itself, so that
 /// what is read does not decide when the loop ends.
 #[test]
-fn a_count_at_the_end_of_each_branch_is_decided_by_none() {
+fn branch_counters_do_not_make_readings_decisive() {
     // movs r4, #200; movs r5, #0; back: ldr r3, [r0, #8]; cmp r5, r3; bcs less; movs r5, r3;
     // subs r4, #1; bne back; b on; less: subs r4, #1; bne back; on: movs r6, r5
     let peak = [
@@ -39,7 +39,7 @@ fn a_count_at_the_end_of_each_branch_is_decided_by_none() {
 
 /// other: subs r0, #10; cmp r0, #10; bhs other; bx lr. Whoever calls it may use the remainder.
 #[test]
-fn what_a_function_returns_is_used_where_it_was_called() {
+fn returned_value_counts_as_used_by_the_caller() {
     // ldr r0, =500; bl other; movs r1, r0; b .
     let code = [load(0, 0), 0xf000, 0xf802, 0x0001, 0xe7fe, 0x380a, 0x280a, 0xd2fc, 0x4770];
     assert_eq!(waits(&run(&arm(&code, 10, &[500]), &BOARD)), []);
@@ -63,7 +63,7 @@ fn a_wait_may_store_the_same_in_every_turn() {
 }
 
 #[test]
-fn a_function_that_a_wait_calls_may_store_the_same_in_every_call() {
+fn function_called_by_waits_may_repeat_one_store() {
     let code = [
         load(2, 0),
         load(3, 1),
@@ -97,7 +97,7 @@ fn a_wait_may_hand_on_what_it_has_read() {
 
 /// How often a bit was set and how often not: one of the counts goes on in a loop within the other.
 #[test]
-fn a_count_that_goes_on_when_the_loop_is_entered_anew_is_work() {
+fn count_continuing_after_loop_reentry_is_work() {
     let code = [
         0xe001, 0xbd05, 0xe020, 0xe040, // ldi r16, 1; out TCCR0B, r16; ldi r18, 0; ldi r20, 0
         0xb193, 0x1191, 0xc007, // next: in r25, PINB; cpse r25, r1; rjmp end

@@ -94,7 +94,7 @@ fn most_of_an_image_is_reached() {
 
 /// Nothing calls a benchmark, or what Rust's vector table consists of.
 #[test]
-fn what_is_entered_from_outside_is_named() {
+fn externally_entered_loops_are_named() {
     let way = |firmware: &str, symbol: &str| {
         let ran = strobe(&["size", &prebuilt(firmware), "--why", symbol]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -107,7 +107,7 @@ fn what_is_entered_from_outside_is_named() {
 }
 
 #[test]
-fn what_has_no_answer_is_explained() {
+fn unanswerable_questions_are_explained() {
     let elf = prebuilt("floaty");
     let unknown = strobe(&["size", &elf, "--why", "_printf_flaot"]);
     assert_eq!((unknown.code, unknown.stdout.as_str()), (64, ""));

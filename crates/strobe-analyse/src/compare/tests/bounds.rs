@@ -17,7 +17,7 @@ fn is_about(cell: Option<&Cell>) -> bool {
 /// Where one run is all there is, nobody knows the bounds of counts that waits decide: neither of
 /// these nor of their differences.
 #[test]
-fn what_has_no_bounds_on_either_side_is_not_exact() {
+fn figures_without_bounds_are_not_exact() {
     let counted = |rows: &[Row]| {
         let mut run = run(rows, modelled());
         for section in &mut run.sections {
@@ -73,7 +73,7 @@ fn what_has_no_bounds_on_either_side_is_not_exact() {
 
 /// Places may have a tenth less and a fifth more, and the whole takes what it takes.
 #[test]
-fn sums_of_functions_are_no_further_open_than_the_total() {
+fn sums_of_functions_stay_within_the_totals_bounds() {
     let compared = compare(&run(A, modelled()), &run(B, modelled()));
     let table = compared.table("profile-functions").unwrap();
     let own = table.columns.iter().position(|column| column.id == "self-a").unwrap();
@@ -87,7 +87,7 @@ fn sums_of_functions_are_no_further_open_than_the_total() {
 }
 
 #[test]
-fn what_is_unknown_of_one_side_is_unknown_of_the_difference() {
+fn unknown_side_makes_the_difference_unknown() {
     let compared = compare(&run(A, modelled()), &run(B, Kind::Exact));
     compared.check().unwrap();
     let lost = cell(&compared, "totals-cycles", "difference", "lost").unwrap();

@@ -23,7 +23,7 @@ fn timed(core: &str, (low, high): (f64, f64), rows: &[Row]) -> Measurement {
 /// Of different models the bands of both count, for each row and for the sum; of one model neither
 /// does.
 #[test]
-fn what_two_timing_models_are_off_is_in_every_row() {
+fn errors_of_two_timing_models_are_in_every_row() {
     const A: &[Row] = &[("near", None, 102_560, 0, 40), ("far", None, 10_000, 0, 1)];
     const B: &[Row] = &[("near", None, 92_320, 0, 40), ("far", None, 20_000, 0, 1)];
     let m3 = |rows| timed("Cortex-M3", (97.5, 110.1), rows);
@@ -61,7 +61,7 @@ fn what_two_timing_models_are_off_is_in_every_row() {
 /// What one place has less in the low model, another one may have more: the band is that of their
 /// sum, wherever it is shown, and not of each place.
 #[test]
-fn what_timing_models_are_off_makes_sums_no_wider_than_it_is() {
+fn model_errors_do_not_accumulate_in_sums() {
     const ROWS: &[Row] = &[("wait", None, 10_000, 0, 1), ("wait", Some(0), 10_000, 0, 1)];
     let of = |core: &str, band: (f64, f64)| {
         let mut run = timed(core, band, ROWS);
@@ -102,7 +102,7 @@ fn what_timing_models_are_off_makes_sums_no_wider_than_it_is() {
 
 /// What a timing model is off, it is off on both sides.
 #[test]
-fn the_error_of_a_shared_timing_model_is_in_no_difference() {
+fn error_of_a_shared_timing_model_cancels() {
     let on = |core: &str, rows: &[Row]| {
         let mut run = run(rows, Kind::Exact);
         run.subject.core = Some(core.to_owned());

@@ -8,7 +8,7 @@ use super::{BIT, sent_at};
 use crate::common::lines::capture;
 
 #[test]
-fn a_wrong_speed_shows_in_faults_and_is_found_from_the_pulses() {
+fn wrong_speed_causes_faults_and_pulses_reveal_it() {
     let mut wave = UartWave::new(BIT);
     wave.rest(10.0);
     for byte in b"The quick brown fox jumps over the lazy dog" {
@@ -25,7 +25,7 @@ fn a_wrong_speed_shows_in_faults_and_is_found_from_the_pulses() {
 
 /// Messages of MIDI, whose speed is usual there and nowhere else, and short texts.
 #[test]
-fn the_speed_of_short_messages_is_right_or_in_doubt() {
+fn speed_of_short_messages_is_right_or_doubtful() {
     let midi: [&[u8]; 5] = [
         &[0x90, 0x3c, 0x40, 0x80, 0x3c, 0x00],
         &[0xfe, 0xfe, 0xfe, 0xfe, 0xfe, 0xfe],
@@ -72,7 +72,7 @@ fn lengths_of_chance_give_no_sure_speed() {
 /// Pulses that are all one bit long are whole numbers of many bits, and those of a short text are
 /// so at twice its speed, which may be nearer to a usual one.
 #[test]
-fn a_speed_that_the_pulses_do_not_settle_is_not_sure() {
+fn speed_unsettled_by_pulses_is_uncertain() {
     let found = |baud: f64, words: &[u8], (parity, stop_bits): (ParityBit, f64), rest: f64| {
         let mut wave = UartWave { parity, stop_bits, ..UartWave::new(1e6 / baud) };
         wave.rest(12.0);

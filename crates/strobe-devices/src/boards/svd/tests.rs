@@ -77,7 +77,7 @@ fn ready_flags_follow_by_name() {
 }
 
 #[test]
-fn what_is_wrong_is_reported_with_its_place() {
+fn errors_are_reported_with_their_place() {
     for (from, to, expected) in [
         ("<value>35</value>", "<value>x</value>", "`x` is no number at line"),
         ("<baseAddress>0x40013000</baseAddress>", "", "<peripheral>: has no <baseAddress> at line"),
@@ -113,7 +113,7 @@ fn words_of_a_peripherals_ram_are_registers() {
 
 /// Small files that ask for a lot.
 #[test]
-fn what_a_file_makes_of_itself_is_bounded() {
+fn expansion_of_a_file_is_bounded() {
     let device = |inner: &str| {
         format!(
             "<device><name>X</name><peripherals><peripheral><name>P</name>\

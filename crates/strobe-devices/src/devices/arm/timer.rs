@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_while_the_interrupt_waits_is_lost() {
+    fn events_while_the_interrupt_pends_are_lost() {
         let mut rig = rig();
         rig.write32(BASE + RELOAD, 99);
         rig.write32(BASE + VALUE, 99);

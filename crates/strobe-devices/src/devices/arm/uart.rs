@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_lost_and_reported() {
+    fn overflowing_bytes_are_lost_and_reported() {
         let mut rig = rig("");
         (0..3).for_each(|i| rig.write32(BASE + DATA, 0x41 + i));
         assert!(rig.irq(12));

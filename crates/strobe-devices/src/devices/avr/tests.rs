@@ -13,7 +13,7 @@ fn write(rig: &mut Rig, registers: &[(u16, u8)]) {
 }
 
 #[test]
-fn spi_shifts_a_byte_in_16_cycles_at_half_the_clock() {
+fn spi_byte_costs_16_cycles_at_half_clock() {
     const SPSR: u16 = 0x4d;
     const SPDR: u16 = 0x4e;
     let mut rig = uno();
@@ -148,7 +148,7 @@ fn the_watchdog_interrupts_first_and_then_resets() {
 }
 
 #[test]
-fn the_converter_takes_25_and_then_13_of_its_clocks() {
+fn converter_takes_25_and_then_13_clocks() {
     let (adcl, adcsra, admux) = (0x78, 0x7a, 0x7c);
     let mut rig = uno();
     // Divided by 128, with interrupt; the bandgap reference is channel 14.
@@ -183,7 +183,7 @@ fn the_clock_prescaler_needs_its_sequence() {
 }
 
 #[test]
-fn deep_sleep_stops_timers_and_serial_ports_but_not_the_watchdog() {
+fn deep_sleep_stops_timers_and_ports_except_the_watchdog() {
     let mut rig = uno();
     write(&mut rig, &[(0x45, 3), (0xc1, 8), (0xc6, 0x55), (0x60, 0x40), (0x53, 0x05)]);
     rig.run_to(100);
@@ -316,7 +316,7 @@ fn tiny() -> Rig {
 }
 
 #[test]
-fn the_tiny_timer_counts_to_its_own_top_and_by_the_pll() {
+fn tiny_timer_counts_to_its_top_and_by_pll() {
     let mut rig = tiny();
     rig.watch("PB1");
     // OC1A, PB1: PWM with a top of 99, cleared at 24, by the system clock.
@@ -370,7 +370,7 @@ fn the_usi_shifts_by_software_three_wire() {
 }
 
 #[test]
-fn the_usi_counts_edges_as_a_slave_and_sees_start_and_stop() {
+fn usi_slave_counts_edges_and_detects_start_and_stop() {
     let (usicr, usisr, usidr) = (0x2d, 0x2e, 0x2f);
     let mut rig = tiny();
     rig.drive("PB0", Some(true));

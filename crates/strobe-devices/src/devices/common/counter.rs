@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_period_is_one_step_longer_than_the_reload_value() {
+    fn period_is_the_reload_value_plus_one_step() {
         let mut counter = DownCounter::new(0, 9);
         counter.run(true, 2, 100);
         assert_eq!(counter.due(), Some(120), "0 first takes the reload value");

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_after_the_write_time() {
+    fn written_bytes_read_back_after_the_write_time() {
         let mut rig = uno("size = 4096, page = 32");
         assert_eq!(send(&mut rig, &[0xa0, 0x01, 0x1e, 1, 2, 3, 4]), 0x28);
         stop(&mut rig);

@@ -26,7 +26,7 @@ fn a_wire_drives_a_pin_with_another() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_parts_are_refused() {
     let error = |part: &str| uno(part).unwrap_err().to_string();
     let part = |name: &str, model: &str, options: &str| {
         error(&format!("[[part]]\nname = '{name}'\nmodel = '{model}'\noptions = {{ {options} }}"))

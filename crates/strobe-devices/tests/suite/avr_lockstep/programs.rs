@@ -71,7 +71,7 @@ fn the_led_cubes_loop() {
 /// them, as JMP is. They are one word (DS40002198, ADIW): the skip takes two cycles, and what comes
 /// next runs.
 #[test]
-fn simavr_skips_two_words_at_adiw_and_the_manual_wins() {
+fn simavr_skips_two_words_at_adiw_against_the_manual() {
     let mut words = AvrForm::named("sbrc").encode(&[('d', 0), ('b', 0)]);
     words.extend(AvrForm::named("adiw").encode(&[('d', 0), ('k', 13)]));
     words.extend(AvrForm::named("inc").encode(&[('d', 5)]));

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_from_what_is_printed() {
+    fn written_byte_count_is_read_from_the_output() {
         let printed = "auto erase enabled\nwrote 65536 bytes from file a in 0.1s (1.0 KiB/s)";
         assert_eq!(written(printed), Some(65536));
         assert_eq!((written("wrote x bytes"), written("")), (None, None));

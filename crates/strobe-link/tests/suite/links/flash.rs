@@ -242,7 +242,7 @@ fn firmware_is_written_verified_and_started() {
 }
 
 #[test]
-fn intel_hex_gives_the_same_flash_as_its_elf_file() {
+fn intel_hex_gives_the_same_flash_as_elf() {
     let elf = concat!(env!("CARGO_MANIFEST_DIR"), "/../../firmware/prebuilt/trace.elf");
     let elf = Firmware::parse(std::fs::read(elf).expect("a bundled program")).expect("firmware");
     let image = Image::of(&elf).expect("for Arm");
@@ -253,7 +253,7 @@ fn intel_hex_gives_the_same_flash_as_its_elf_file() {
 }
 
 #[test]
-fn what_goes_wrong_is_reported_and_nothing_runs_then() {
+fn failed_programming_is_reported_and_nothing_runs() {
     let at = FLASH + 0x1_0100 + 5;
     let cases: [(Fault, &[&str]); 7] = [
         (Fault::Worn(at), &["writing flash failed", "flash at address 0x08010105", "a part of"]),
@@ -286,7 +286,7 @@ fn the_bytes_that_differ_are_shown() {
 
 /// OpenOCD leaves out what is in no flash bank, and calls that a success.
 #[test]
-fn what_lies_outside_flash_is_an_error() {
+fn data_outside_flash_is_an_error() {
     let mut elf = ElfBuilder::new();
     elf.code(FLASH, &[1; 100]).code(0x2000_0000, &[2; 28]);
     let image = Image::of(&Firmware::parse(elf.build()).expect("an ELF file")).expect("for Arm");

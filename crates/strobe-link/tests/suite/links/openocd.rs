@@ -198,7 +198,7 @@ fn an_adapter_with_another_rate_changes_the_divider() {
 }
 
 #[test]
-fn what_goes_wrong_is_reported() {
+fn failures_are_reported() {
     let refused = |peer: Peer| {
         let (address, _) = peer.serve();
         open(&address).err().expect("it does not work").to_string()
@@ -229,7 +229,7 @@ fn another_server_is_recognised() {
 }
 
 #[test]
-fn a_connection_that_breaks_is_an_error_with_what_came_before() {
+fn broken_connection_is_an_error_after_its_bytes() {
     let peer = Peer { events: DATA, ..peer() };
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = server.local_addr().expect("an address").to_string();

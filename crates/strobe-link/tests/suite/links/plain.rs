@@ -129,7 +129,7 @@ fn a_single_frame_is_reported_by_its_tag() {
 }
 
 #[test]
-fn damaged_frames_and_other_tags_are_reported_where_they_are() {
+fn damaged_frames_and_other_tags_are_reported_in_place() {
     let mut bytes = orbflow::frames(3, b"first", 9);
     bytes.extend([4, 3, 1, 1, 0]);
     bytes.extend(orbflow::frames(1, b"of the ITM", 3));
@@ -158,7 +158,7 @@ fn damaged_frames_and_other_tags_are_reported_where_they_are() {
 
 /// What was in a frame when the connection broke is reported, and the next one begins anew.
 #[test]
-fn a_connection_that_breaks_costs_the_frame_that_it_is_in() {
+fn broken_connection_loses_only_its_current_frame() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = server.local_addr().expect("an address").to_string();
     let mut link = Orbflow::with_tag(tcp(&address), &address, 1);
@@ -181,7 +181,7 @@ fn a_connection_that_breaks_costs_the_frame_that_it_is_in() {
 }
 
 #[test]
-fn what_sends_no_frames_is_refused_where_they_were_asked_for() {
+fn source_without_the_requested_frames_is_refused() {
     let (address, sends) = server_with(strobe_synth::swo::mixed(20_000, 4).bytes);
     let mut link = Orbflow::with_tag(tcp(&address), &address, 1);
     let error = listen(&mut link, |_| false).error.expect("these are raw bytes");
@@ -202,7 +202,7 @@ fn a_server_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_pin_in_a_capture_gives_its_bytes_and_its_errors() {
+fn captured_pin_gives_its_bytes_and_errors() {
     let mut uart = UartWave::new(8.5);
     uart.rest(20.0);
     for byte in [0x17, 0x00, 0xff] {

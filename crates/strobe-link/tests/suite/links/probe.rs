@@ -103,7 +103,7 @@ fn open(port: &Port) -> Result<(Probe<Port>, strobe_decode::trace_settings::Trac
 }
 
 #[test]
-fn bytes_and_overruns_come_in_order_and_the_chip_is_left_quiet() {
+fn bytes_and_overruns_are_ordered_and_chip_left_quiet() {
     let port = port();
     let (mut link, used) = open(&port).expect("a sound chip");
     assert_eq!(used, settings());
@@ -147,7 +147,7 @@ fn registers_that_do_not_take_a_value_are_named() {
 }
 
 #[test]
-fn a_chip_without_the_hardware_is_refused_before_anything_is_set_up() {
+fn chip_without_the_hardware_is_refused_before_set_up() {
     for (ctrl, expected) in [(0x4800_0000u32, "NOTRCPKT"), (0x4200_0000, "NOCYCCNT")] {
         let port = port();
         port.0.borrow_mut().chip.words.insert(DWT_CTRL, ctrl);
@@ -170,7 +170,7 @@ fn unplugging_keeps_what_came_before() {
 }
 
 #[test]
-fn a_reset_comes_after_the_set_up_and_finds_it_again() {
+fn reset_follows_the_set_up_and_keeps_it() {
     let port = port();
     let generic = find("generic").expect("a family");
     Probe::open(port.clone(), &settings(), generic, true).expect("a sound chip");

@@ -70,7 +70,7 @@ impl Registers for Busy {
 }
 
 #[test]
-fn what_the_buffer_has_room_for_comes_in_order() {
+fn buffered_bytes_arrive_in_order() {
     let pieces: Vec<Vec<u8>> = (0..=255u8).map(|n| vec![n; 11]).collect();
     let mut chip = Chip::new();
     set_up(&mut chip.words);

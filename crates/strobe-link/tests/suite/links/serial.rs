@@ -32,7 +32,7 @@ fn every_byte_comes_through_at_an_unusual_rate() {
 }
 
 #[test]
-fn a_port_that_goes_away_gives_its_last_byte_first() {
+fn removed_port_gives_its_last_byte_first() {
     let (mut line, path) = pty();
     let mut link = Serial::open(&path, 115_200).expect("a port");
     line.write_all(&[1, 2, 3]).expect("it takes them");
@@ -46,7 +46,7 @@ fn a_port_that_goes_away_gives_its_last_byte_first() {
 }
 
 #[test]
-fn what_is_no_port_is_refused() {
+fn path_that_is_not_a_port_is_refused() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path = file.path().display().to_string();
     let error = Serial::open(&path, 9600).err().expect("no port").to_string();

@@ -12,7 +12,7 @@ fn in_files(files: [&'static str; 3]) -> Vec<super::Made> {
 }
 
 #[test]
-fn a_tree_that_was_built_elsewhere_has_the_same_files() {
+fn tree_built_elsewhere_has_the_same_files() {
     let a = in_files(["/w/main/src/main.c", "/w/main/src/filter.c", "/w/main/src/sum.c"]);
     let mut slow =
         in_files(["/w/change/src/main.c", "/w/change/src/filter.c", "/w/change/src/sum.c"]);
@@ -31,7 +31,7 @@ fn a_tree_that_was_built_elsewhere_has_the_same_files() {
 /// What nothing else calls is a part of its caller, although a loop that was split in two took
 /// less before.
 #[test]
-fn what_only_one_function_calls_was_split_off_it() {
+fn function_with_one_caller_is_split_from_it() {
     let mut split = program();
     split[0].cycles[0] = 4_200;
     split.push(made("prepare", 2_000, 10, &[]));
@@ -53,7 +53,7 @@ fn the_verdict_names_what_was_renamed() {
 }
 
 #[test]
-fn jumps_to_the_second_half_of_a_word_are_named() {
+fn jumps_to_a_words_second_half_are_named() {
     let mut shifted = program();
     shifted[1].address += 2;
     let slower = |mut run: strobe_model::measurement::Measurement| {

@@ -10,7 +10,7 @@ use super::{
 };
 
 #[test]
-fn samples_that_may_be_chance_are_not_called_a_difference() {
+fn differences_within_chance_are_undecided() {
     let compared = checked(&sampled(many(300)), &sampled(many(330)));
     assert!(first(&compared, "verdict").starts_with("undecided"));
     assert!(verdict(&compared).contains("needs"), "{}", verdict(&compared));

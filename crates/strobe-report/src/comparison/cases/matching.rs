@@ -5,7 +5,7 @@ use strobe_model::measurement::{Column, Content, Table, Unit};
 use super::{SUM, checked, codes, figures, made, program, run, texts, verdict};
 
 #[test]
-fn what_was_renamed_moved_or_split_is_one_function() {
+fn renamed_moved_or_split_function_stays_one() {
     let mut renamed = program();
     renamed[1].name = "low_pass";
     let compared = checked(&run(program()), &run(renamed));
@@ -31,7 +31,7 @@ fn what_was_renamed_moved_or_split_is_one_function() {
 
 /// By the instructions that were the whole's, and by what that takes less.
 #[test]
-fn a_part_that_was_split_off_is_no_new_function() {
+fn split_part_is_not_a_new_function() {
     let mut split = program();
     split[2].cycles[0] = 22_000;
     split.push(made("sum_tail", 19_000, 10, SUM));
@@ -50,7 +50,7 @@ fn a_part_that_was_split_off_is_no_new_function() {
 }
 
 #[test]
-fn what_was_inlined_is_said_where() {
+fn inlined_function_is_reported_with_its_place() {
     let mut inlined = program();
     inlined.remove(1);
     inlined[0].inlined = Some("filter");
@@ -75,7 +75,7 @@ fn the_same_instructions_elsewhere_are_named_as_that() {
 }
 
 #[test]
-fn rows_are_named_by_as_many_words_as_they_need() {
+fn rows_are_named_by_the_words_needed() {
     let with = |cycles: u64| {
         let mut run = run(program());
         let mut table = Table::new(vec![

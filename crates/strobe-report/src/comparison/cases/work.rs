@@ -72,7 +72,7 @@ fn the_same_work_more_often_is_another_amount() {
 }
 
 #[test]
-fn what_idle_time_has_of_the_change_is_in_the_verdict() {
+fn verdict_has_the_change_of_idle_time() {
     let said = verdict(&checked(&asleep(run(program()), 100), &asleep(run(program()), 9_100)));
     assert!(said.contains("9,000 more cycles"), "{said}");
     assert!(said.contains("idle has +9,000 of it"), "{said}");
@@ -109,7 +109,7 @@ fn runs_of_the_same_time_cannot_differ_in_it() {
 }
 
 #[test]
-fn where_names_are_missing_nothing_is_gone_and_no_limit_holds() {
+fn missing_names_prove_neither_removal_nor_limit() {
     let compared = checked(&run(program()), &without_names(run(program())));
     let verdicts = texts(&compared, "profile-functions", "verdict");
     assert!(verdicts.iter().all(|words| *words == "undecided: no names in b"), "{verdicts:?}");
@@ -163,7 +163,7 @@ fn a_limit_within_the_bounds_may_be_exceeded() {
 }
 
 #[test]
-fn a_name_that_every_program_has_makes_no_program_the_same() {
+fn common_names_do_not_make_programs_equal() {
     let others = vec![
         Made { file: "other.c", ..made("main", 30_000, 1, SUM) },
         made("poll", 900, 9, LOOP),
@@ -175,7 +175,7 @@ fn a_name_that_every_program_has_makes_no_program_the_same() {
 }
 
 #[test]
-fn lines_below_what_was_put_in_are_compared_with_themselves() {
+fn lines_below_an_insertion_are_compared_with_themselves() {
     let mut later = run(program());
     let Content::Profile(profile) = &mut later.sections[0].content else { panic!("a profile") };
     profile.frames.line.iter_mut().for_each(|line| *line = line.map(|line| line + 7));
@@ -194,7 +194,7 @@ fn a_side_without_files_is_named() {
 }
 
 #[test]
-fn the_first_column_that_changed_is_what_a_table_says() {
+fn table_reports_its_first_changed_column() {
     let with = |cycles: u64, stack: u64| {
         let mut run = run(Vec::new());
         run.sections.clear();
@@ -226,7 +226,7 @@ fn causes_with_the_most_in_them_keep_their_columns() {
 
 /// As the loop of an idle thread that does not sleep.
 #[test]
-fn what_has_less_because_another_has_more_is_not_named_first() {
+fn reduced_share_is_not_named_before_its_cause() {
     let with = |idle: i64, filter: i64| {
         let mut all = program();
         (all[1].cycles[0], all[2].cycles[0]) = (filter, idle);
@@ -314,7 +314,7 @@ fn other_exit_codes_are_other_ends() {
 }
 
 #[test]
-fn what_was_cut_off_is_not_called_the_same() {
+fn truncated_tables_are_not_called_equal() {
     let mut cut = run(program());
     cut.sections.clear();
     cut.findings.push(Finding::new(Severity::Warning, "shortened", "3 rows of each table"));

@@ -76,7 +76,7 @@ fn every_value_has_its_place_in_the_picture() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_refused_with_what_is_there() {
+fn undrawable_measurement_is_refused_with_its_contents() {
     let mut measurement = subjects::measurement();
     let mut table = Table::new(vec![Column::text("name", "name")]);
     table.row(["x".into()]);
@@ -106,7 +106,7 @@ fn values_over_time_have_gaps_where_nothing_was_seen() {
 }
 
 #[test]
-fn one_alone_keeps_its_whole_name_and_units_do_not_mix() {
+fn single_chart_keeps_its_name_and_units_stay_apart() {
     let named = |name: &str, unit: Unit| {
         Distribution::exact(name, unit, [1u64, 2, 3].into_iter().collect())
     };

@@ -81,7 +81,7 @@ fn sum(file: &Value, process: &str) -> i128 {
 }
 
 #[test]
-fn every_label_is_a_thread_and_every_measure_a_process() {
+fn labels_become_threads_and_measures_processes() {
     for (name, profile) in subjects::profiles() {
         let file = written(&subjects::of(profile.clone()), &Choice::default());
         for measure in &profile.measures {

@@ -43,7 +43,7 @@ fn frames(text: &str) -> Vec<Drawn> {
 }
 
 #[test]
-fn frames_of_a_run_stand_on_their_callers_with_both_figures() {
+fn frames_stand_on_their_callers_with_both_figures() {
     let text = written(&subjects::run());
     let frames = frames(&text);
     let of = |name: &str| frames.iter().find(|frame| frame.name == name).unwrap();
@@ -70,7 +70,7 @@ fn every_profile_adds_up_and_hostile_names_are_text() {
 
 /// A call a thousand deep and one that is too narrow to be seen.
 #[test]
-fn what_is_not_drawn_is_counted() {
+fn omitted_frames_are_counted() {
     let mut profile = subjects::heap();
     profile.stacks.parent = (0..1000u32).map(|i| i.checked_sub(1)).chain([None]).collect();
     profile.stacks.location = vec![0; 1000];

@@ -35,7 +35,7 @@ fn parsed(text: &str) -> String {
 }
 
 #[test]
-fn what_a_measurement_holds_stays_text() {
+fn measurement_content_stays_text() {
     let mut measurement = subjects::measurement();
     let nasty = "<script>alert('&')</script>\"";
     measurement.subject.name = nasty.to_owned();
@@ -145,7 +145,7 @@ fn a_page_shows_what_was_seen_and_lost() {
 
 /// A function has the figure that reports state, wherever it sleeps.
 #[test]
-fn what_is_idle_is_apart_from_functions() {
+fn idle_is_excluded_from_functions() {
     let html = parsed(&written(&subjects::of(subjects::run())));
     let document = Document::parse(&html).unwrap_or_else(|error| panic!("{error}\n{html}"));
     let cells = |row: roxmltree::Node| -> Vec<String> {
@@ -195,7 +195,7 @@ fn part(name: &str, measurement: Measurement) -> NamedPart {
 /// Faults, warnings, how it was measured: chips of a rig have all of it, and so have those of the
 /// sides of a comparison.
 #[test]
-fn parts_have_all_that_a_page_of_their_own_would() {
+fn parts_have_all_contents_of_a_separate_page() {
     let mut chip = subjects::of(subjects::run());
     chip.instrument.settings.insert("until".to_owned(), "20 ms".into());
     chip.findings
@@ -329,7 +329,7 @@ fn tables_have_their_sums() {
 
 /// What rows are of is where a narrow page shows it, and what no row has is not there.
 #[test]
-fn names_come_before_figures_and_empty_columns_are_left_out() {
+fn names_precede_figures_and_empty_columns_are_omitted() {
     let mut table = Table::new(vec![
         Column::figure("busy", "busy", Unit::CYCLES),
         Column::figure("asleep", "asleep", Unit::CYCLES),
@@ -350,7 +350,7 @@ fn names_come_before_figures_and_empty_columns_are_left_out() {
 
 /// Fourteen columns do not fit on a telephone: the table scrolls, the page does not.
 #[test]
-fn what_is_wide_scrolls_by_itself_and_is_printed_whole() {
+fn wide_content_scrolls_and_is_printed_whole() {
     let html = parsed(&written(&measurements::simulated()));
     let document = Document::parse(&html).unwrap_or_else(|error| panic!("{error}\n{html}"));
     let is_wide = |node: &roxmltree::Node| {

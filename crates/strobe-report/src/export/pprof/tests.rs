@@ -186,7 +186,7 @@ fn totals_of_all_are_kept() {
 }
 
 #[test]
-fn how_far_samples_are_apart_and_how_far_figures_can_be_trusted() {
+fn profile_has_the_sampling_period_and_trust_of_figures() {
     let sampled = decoded(&subjects::sampled(), &Choice::default());
     assert_eq!(sampled.period, ("cycles".to_owned(), 1024));
     assert_eq!(sampled.comments, ["strobe 0: simulated board", "samples: sampled"]);

@@ -96,7 +96,7 @@ mod tests {
 
     /// A difference of nothing does not hide how wide the others are.
     #[test]
-    fn the_widest_bounds_are_those_of_parts_and_of_what_may_be_nothing() {
+    fn widest_bounds_cover_relative_and_possibly_zero_figures() {
         let cell = |value: i64, low: i64, high: i64| Cell::Figure {
             value: Some(value.into()),
             trust: Trust::Modelled { low: low.into(), high: high.into(), why: None },

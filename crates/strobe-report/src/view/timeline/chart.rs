@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_nothing_is_seen() {
+    fn nonzero_values_are_visible() {
         let column = |value| -> String { (0..LINES).map(|line| cell(value, 1000, line)).collect() };
         assert_eq!(column(0), "        ");
         assert_eq!(column(1), ".       ");

@@ -363,7 +363,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_others_have_measured() {
+    fn neighbouring_accesses_take_the_cycles_measured_elsewhere() {
         let m3 = |halves: &[u16]| cycles(CoreKind::CortexM3, halves);
         let m4 = |halves: &[u16]| cycles(CoreKind::CortexM4f, halves);
         // ldr r0, [r4], #4; ldr r1, [r5], #4: only the M4 chains them, and not on one base.

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_still_high_behind_its_handler_is_pending_again() {
+    fn line_still_high_after_its_handler_pends_again() {
         let mut nvic = Nvic::new(240, 4);
         let mut levels = [0; IRQ_WORDS];
         levels[7] = 1 << 15;

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_to_a_time_has_the_cycles_of_that_time() {
+    fn run_to_a_time_takes_its_number_of_cycles() {
         let (figures, median, more_with_waits) = (3, 5, 50);
         let residual = Residual { figures, median, less: 10, more: 30, more_with_waits };
         let cycles = Bounds::exact(800_000);

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_switch_loads_is_from_elsewhere() {
+    fn stack_pointer_loaded_by_a_switch_is_foreign() {
         // ldr r3, [r0, #12]; mov sp, r3
         assert!(is_from_elsewhere(&[(0x68c3, 0), (0x469d, 0)]));
         // ldmia r0!, {r4-r9, sl, fp, ip, lr}; mov sp, ip
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_function_computes_is_of_its_own_stack() {
+    fn computed_stack_pointer_stays_on_its_stack() {
         // mov r2, sp; subs r2, r2, r3; mov sp, r2
         assert!(!is_from_elsewhere(&[(0x466a, 0), (0x1ad2, 0), (0x4695, 0)]));
         // mov r7, sp; mov r2, r7; mov sp, r2

@@ -82,7 +82,7 @@ fn an_idle_core_enters_a_handler_in_twelve_cycles() {
 
 /// SVC 1, entry 12, BX 1 and exit 9 to 12, of which 10 is likely.
 #[test]
-fn a_handler_that_only_returns_costs_what_entry_and_exit_do() {
+fn empty_handler_costs_its_entry_and_exit() {
     let mut p = Program::new();
     let svc = p.here();
     p.svc();
@@ -99,7 +99,7 @@ fn a_handler_that_only_returns_costs_what_entry_and_exit_do() {
 
 /// The same in every block and in the middle of one.
 #[test]
-fn what_waited_for_masked_code_knows_where_that_began() {
+fn request_delayed_by_masking_knows_the_masks_start() {
     let mut p = Program::new();
     p.store(scs::ICSR, 1 << 28);
     p.nops(1);
@@ -144,7 +144,7 @@ fn chained_handlers_are_six_cycles_apart() {
 /// SysTick comes up while PendSV's frame is stacked and goes first. Early, that costs nothing;
 /// later its vector must be fetched anew; at the latest in the last cycle of the entry.
 #[test]
-fn a_late_arrival_goes_first_up_to_the_last_cycle() {
+fn late_arrival_goes_first_until_the_last_cycle() {
     let mut seen = Vec::new();
     for reload in 1..24 {
         let mut p = Program::new();
@@ -182,7 +182,7 @@ fn a_late_arrival_goes_first_up_to_the_last_cycle() {
 /// A context of the unit in thread mode and a handler that does not use it: room on the stack, no
 /// time.
 #[test]
-fn lazy_stacking_costs_nothing_unless_the_handler_uses_the_unit() {
+fn lazy_stacking_is_free_until_handlers_use_the_fpu() {
     let program = |uses: bool| {
         let mut p = Program::new();
         enable_fp(&mut p);

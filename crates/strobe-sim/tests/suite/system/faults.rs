@@ -216,7 +216,7 @@ fn an_imprecise_fault_stays_pending_while_masked() {
 
 /// DDI 0337E, 5.12.1: the handler of HardFault runs although its frame could not be stacked.
 #[test]
-fn a_stack_that_has_run_out_is_a_hard_fault_with_stkerr() {
+fn exhausted_stack_is_a_hard_fault_with_stkerr() {
     let mut p = Program::new();
     p.msr(Special::Msp, RAM + 8);
     p.nops(1);
@@ -238,7 +238,7 @@ fn a_stack_that_has_run_out_is_a_hard_fault_with_stkerr() {
 /// A thread's stack is bad, the handler's is not: BusFault is taken instead of the interrupt, which
 /// stays pending.
 #[test]
-fn a_fault_while_stacking_comes_first_if_it_is_better() {
+fn stacking_fault_of_higher_priority_is_taken_first() {
     let mut p = Program::new();
     p.store(scs::SHCSR, FAULT_HANDLERS);
     p.store(scs::IPR, 0x80);
@@ -313,7 +313,7 @@ fn a_vector_that_cannot_be_read_is_vecttbl() {
 }
 
 #[test]
-fn what_cannot_be_taken_locks_up() {
+fn fault_at_hard_fault_priority_locks_up() {
     // In HardFault's handler.
     let mut p = Program::new();
     p.emit(Insn::Udf { imm8: 0 });

@@ -52,7 +52,7 @@ fn finished(p: Program) -> Machine<()> {
 /// What is allowed costs nothing, whichever way the code runs: with everything allowed the fast
 /// ways, with a hole in RAM one instruction after the other.
 #[test]
-fn what_is_allowed_takes_the_same_time() {
+fn allowed_accesses_take_the_same_time() {
     let program = |hole: u32| {
         let mut p = Program::new();
         p.protect(region(14, FULL, true));

@@ -47,7 +47,7 @@ fn with_systick(rest: &[u16]) -> Vec<u16> {
 }
 
 #[test]
-fn an_idle_core_enters_a_handler_in_the_documented_time() {
+fn idle_core_enters_handlers_in_the_documented_time() {
     // wfi; b .-2
     let code = with_systick(&[0xbf30, 0xe7fd]);
     for (kind, latency) in [(CoreKind::CortexM0, 16), (CoreKind::CortexM0plus, 15)] {

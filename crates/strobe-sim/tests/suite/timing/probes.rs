@@ -113,7 +113,7 @@ fn every_form_is_probed() {
 
 /// DDI 0484C: loads and stores take one cycle through the single-cycle I/O port.
 #[test]
-fn the_io_port_takes_one_cycle_on_the_m0plus_alone() {
+fn io_port_takes_one_cycle_on_the_m0plus_only() {
     for access in [0x6002, 0x6802, 0x7002, 0x8802] {
         assert_eq!(cycles(CoreKind::CortexM0plus, &[access], 0x5000_0000), 1);
         assert_eq!(cycles(CoreKind::CortexM0, &[access], 0x5000_0000), 2);

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_the_peak_are_those_at_the_last_one() {
+    fn peak_shares_of_threads_are_from_the_last_peak() {
         let mut threads = Threads::default();
         let [a, b] = [Some(1), Some(2)].map(|thread| threads.of(thread));
         threads.takes(a, 10);

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_in_another_model_alone_is_named() {
+    fn functions_run_only_in_other_models_are_named() {
         let stated = |all: [&[(&str, i64)]; 3]| {
             let [likely, low, high] = all.map(ran);
             functions(&likely, [&low, &high]).map(|finding| finding.text)

@@ -411,7 +411,7 @@ mod tests {
     /// Every allocator of the table is found by the names of its functions alone, and what each of
     /// them does is understood.
     #[test]
-    fn every_entry_of_the_table_is_found_by_its_names() {
+    fn every_allocator_of_the_table_is_found_by_name() {
         let table = Allocators::parse(BUILTIN).unwrap();
         for allocator in &table.allocator {
             // What only looks after structures may be another allocator's sign.

@@ -281,7 +281,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn time_per_thread_and_interrupt_adds_up_or_is_refused(
+        fn thread_and_interrupt_times_balance_or_are_refused(
             threads in proptest::collection::vec((0u64..1 << 40, 0u64..1 << 40), 1..6),
             interrupts in proptest::collection::vec(0u64..1 << 40, 0..4),
             rest: bool,

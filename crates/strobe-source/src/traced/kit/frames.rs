@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_is_lost() {
+    fn damaged_data_is_lost() {
         let (mut frames, mut records) = (Frames::default(), Vec::new());
         let mut bytes = frame(&[head(5, 6, 0), 100, (-2_i32).cast_unsigned()]);
         bytes.extend([0x81, 0x02]);

@@ -237,7 +237,7 @@ mod tests {
 
     /// Something between was lost: two blocks cannot be in one place.
     #[test]
-    fn what_is_taken_where_another_is_resized_counts_once() {
+    fn block_allocated_at_a_resized_one_counts_once() {
         let failed = HeapWhat::Resized { before: 0x100, pointer: 0, size: 9000 };
         let resizing = HeapWhat::Resizing(0x100);
         let begun = [allocated(0x100, 10), resizing, allocated(0x100, 20)];
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_leaves_no_leak() {
+    fn missing_data_leaves_no_leak() {
         let leaking: Vec<HeapWhat> = (0..100).map(|n| allocated(0x100 + 16 * n, 10)).collect();
         assert!(seen(&leaking, false).sites[0].leak.is_some());
         let heap = seen(&leaking, true);

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_an_allocator_has_the_words_before_it() {
+    fn allocator_call_includes_the_words_before_it() {
         let mut reader = Reader::new(30);
         // Of a record that found no room for its head.
         reader.take(31, 4, 7);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_of_the_stack_has_no_more_words_than_it_brings() {
+    fn stack_piece_with_missing_words_is_rejected() {
         for (count, is_one) in [(0, true), (8, true), (9, false), (4095, false)] {
             let mut reader = Reader::new(30);
             (0..9).for_each(|word| _ = reader.take(31, 4, word));

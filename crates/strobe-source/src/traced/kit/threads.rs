@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_who_runs_unknown_until_it_is_stated() {
+    fn loss_leaves_the_running_thread_unknown_until_stated() {
         let mut threads = Threads::default();
         threads.take(ThreadWhat::Runs(0x100));
         assert_eq!(threads.current(), Some(0));

@@ -241,7 +241,7 @@ fn no_event_of_a_damaged_stream_is_exact() {
 }
 
 #[test]
-fn what_most_of_the_stream_says_is_there_in_spite_of_wrong_bits() {
+fn majority_of_the_stream_survives_wrong_bits() {
     let truth = sent(20_000, 3);
     let out = measured(&flipped(&truth.bytes, 100, 3), Framing::Bare);
     let samples = out.total("samples").and_then(Quantity::value).map_or(0, Number::as_u64);

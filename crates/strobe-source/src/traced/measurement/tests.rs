@@ -87,7 +87,7 @@ fn samples_are_no_cycles() {
 }
 
 #[test]
-fn what_nobody_knows_says_why_and_is_not_0() {
+fn unknown_figures_have_a_reason_and_are_not_0() {
     let out = measured(&sampled(1000, false).bytes, &settings());
     assert_eq!((figure(&out, "samples"), out.total("cycles")), (Some(1000), None));
     for unknown in [&out.window.duration, out.coverage.lost.as_ref().expect("samples can be lost")]
@@ -113,7 +113,7 @@ fn what_nobody_knows_says_why_and_is_not_0() {
 
 /// Who logs or compares it sees that it is a part.
 #[test]
-fn what_was_not_read_to_its_end_states_so() {
+fn measurement_states_if_its_stream_was_not_finished() {
     for (is_stopped, kind) in [(false, "end-of-recording"), (true, "interrupted")] {
         let stop = Arc::new(AtomicBool::new(is_stopped));
         let mut session = Session::new(settings(), None, None, Vec::new());
@@ -150,7 +150,7 @@ fn handlers_are_there_once_with_all_their_times() {
 }
 
 #[test]
-fn a_period_of_the_cycle_counter_is_not_256_of_anything() {
+fn cycle_counter_period_does_not_count_as_256() {
     let mut stream = sampled(100, true);
     (0..10).for_each(|_| {
         stream.event_counters(0x21).local_timestamp(16, 0);

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hosts_clock_counts_where_the_bytes_came_as_they_were_sent() {
+    fn host_clock_applies_to_bytes_received_as_sent() {
         // 10,000 bytes a second is all that 100,000 baud can bring.
         let expected = after(10_000, 1_000_000_000, false).unwrap();
         assert_eq!((expected.samples, expected.at_least), (1000, false));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_has_a_reason() {
+    fn unknown_loss_has_a_reason() {
         let sampling = Sampling { taken: 5, ..Sampling::default() };
         let no_clock = after(10_000, 0, false);
         let stream = StreamTotals::default();

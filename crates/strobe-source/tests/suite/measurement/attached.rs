@@ -75,7 +75,7 @@ fn symbols_have_their_sizes_and_sections() {
 }
 
 #[test]
-fn what_is_attached_again_takes_the_place_of_what_was() {
+fn attaching_again_replaces_the_attached_part() {
     let mut measurement = attached("threads", "stm32f070cb");
     let before = measurement.clone();
     let what = Attach { disassembly: true, ..Attach::default() };

@@ -32,7 +32,7 @@ fn four_of_five_samples_are_lost() {
 /// just that length has each of its two functions in half of the time, and the pin shows one of
 /// them alone or nearly so; with another length it shows both.
 #[test]
-fn samples_lost_to_a_full_buffer_are_not_lost_at_random() {
+fn full_buffer_does_not_lose_samples_at_random() {
     let share = |firmware| {
         let traced = slow(firmware);
         let shares = traced.shares();

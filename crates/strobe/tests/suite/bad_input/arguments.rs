@@ -46,7 +46,7 @@ fn arguments_that_do_not_parse_are_wrong_arguments() {
 }
 
 #[test]
-fn what_was_probably_meant_is_suggested() {
+fn probable_spelling_is_suggested() {
     let of = |arguments: &[&str]| {
         let ran = strobe(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (64, ""), "{}", ran.stderr);

@@ -29,7 +29,7 @@ fn for_another_board() -> Vec<u8> {
 }
 
 #[test]
-fn firmware_for_another_board_lists_the_registers_that_are_missing() {
+fn firmware_for_another_board_lists_its_missing_registers() {
     let report = reported(&for_another_board(), &["--board", "stm32f070cb", "--until", "1000c"], 0);
     assert_reported(&report, &["0x40011000", "main"]);
 }
@@ -65,7 +65,7 @@ fn a_board_that_has_the_missing_devices_is_named() {
 }
 
 #[test]
-fn a_loop_that_waits_for_an_unmodelled_register_is_reported() {
+fn loop_waiting_for_an_unmodelled_register_is_reported() {
     // The F4's RCC, where an F070 has nothing.
     let report = reported(&waiting_for(0x4002_3800), &["--until", "200000c"], 0);
     let words = [
@@ -107,7 +107,7 @@ fn variables_without_memory_are_reported() {
 }
 
 #[test]
-fn strict_ends_at_the_first_register_that_is_not_modelled() {
+fn strict_ends_at_the_first_unmodelled_register() {
     let report = reported(
         &for_another_board(),
         &["--board", "stm32f070cb", "--strict", "--until", "1000c"],

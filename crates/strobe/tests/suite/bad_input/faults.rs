@@ -35,7 +35,7 @@ const M4: [&str; 2] = ["--board", "cortex-m4f"];
 
 /// ARMv7-M knows more about its faults, and shows it in registers.
 #[test]
-fn a_fault_on_a_cortex_m4_is_reported_in_words() {
+fn cortex_m4_fault_is_reported_in_words() {
     let elf = firmware(FLASH, |asm| {
         asm.load(Reg::new(0), Value::Word(0x3000_0000));
         asm.emit(Insn::MemImm { op: LoadStore::Ldr, rt: Reg::new(1), rn: Reg::new(0), units: 0 });
@@ -57,7 +57,7 @@ fn a_fault_on_a_cortex_m4_is_reported_in_words() {
 
 /// The core has gone on when the bus reports the error, but the simulator knows who stored.
 #[test]
-fn a_lost_store_on_a_cortex_m4_names_the_instruction() {
+fn lost_store_on_cortex_m4_names_the_instruction() {
     let elf = firmware(FLASH, |asm| {
         asm.load(Reg::new(0), Value::Word(0x3000_0000));
         asm.emit(Insn::MemImm { op: LoadStore::Str, rt: Reg::new(1), rn: Reg::new(0), units: 0 });

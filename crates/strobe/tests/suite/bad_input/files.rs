@@ -159,7 +159,7 @@ fn firmware_without_a_vector_table_is_refused() {
 }
 
 #[test]
-fn a_vector_table_that_no_core_could_start_from_is_refused() {
+fn unusable_vector_table_is_refused() {
     let refused_image =
         |image: Vec<u8>| refused(ElfBuilder::new().code(FLASH, &image).build().as_slice());
     let spin = [0xfe, 0xe7];

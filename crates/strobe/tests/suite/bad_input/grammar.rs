@@ -5,7 +5,7 @@ use crate::common::{prebuilt, strobe};
 
 /// One exit code, whatever the command, and the report all the same.
 #[test]
-fn what_is_never_reached_has_one_exit_code() {
+fn unreached_conditions_share_one_exit_code() {
     let loop_8 = prebuilt("loop-0ws");
     let cases: [&[&str]; 10] = [
         &["run", &loop_8, "--until", "PA0:rise", "--until", "100us"],

@@ -15,7 +15,7 @@ fn a_branch_to_itself_ends_the_run() {
 }
 
 #[test]
-fn an_endless_loop_ends_at_the_limit_with_a_report() {
+fn endless_loop_ends_at_the_limit_with_report() {
     let busy = firmware(STM32_FLASH, |asm| {
         let turn = asm.label_here();
         asm.emit(Insn::Imm8 { op: Imm8Op::Add, rdn: Reg::new(0), imm8: 1 });
@@ -100,7 +100,7 @@ fn a_variable_is_no_place() {
 }
 
 #[test]
-fn a_name_never_reached_ends_in_an_exit_code_of_its_own() {
+fn unreached_name_has_a_distinct_exit_code() {
     let report = strobe(&["run", &prebuilt("loop-0ws"), "--until", "set_mode", "--quiet"]);
     assert_eq!(report.code, 64, "an inlined function has no place of its own: {}", report.stderr);
     let report = strobe(&["run", &prebuilt("pairs-inlined"), "--until", "scale"]);

@@ -72,7 +72,7 @@ fn a_call_costs_what_the_documents_say() {
 /// The crate without its feature is what the program would be without the crate. Only the name of
 /// the program differs.
 #[test]
-fn nothing_of_the_crate_is_left_when_it_is_off() {
+fn disabled_crate_leaves_no_code() {
     let read = |name: &str| {
         let bytes = std::fs::read(prebuilt(name)).expect("a bundled program");
         Firmware::parse(bytes).expect("firmware")

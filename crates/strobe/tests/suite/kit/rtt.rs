@@ -45,7 +45,7 @@ fn records_come_over_rtt() {
 
 /// A probe that looks too seldom: the buffer is full, and the numbers show what it could not hold.
 #[test]
-fn what_a_full_buffer_could_not_take_is_counted() {
+fn records_lost_to_a_full_buffer_are_counted() {
     let firmware = prebuilt("trace-kit-rtt");
     let whole = over_rtt("stm32f407", &firmware, &[]);
     let all = kit(&whole);

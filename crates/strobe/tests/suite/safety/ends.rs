@@ -9,7 +9,7 @@ use super::{Folder, ended};
 use crate::common::{self, Ran, heeding_signals, prebuilt, strobe};
 
 #[test]
-fn a_firmware_that_does_not_end_runs_for_a_second() {
+fn endless_firmware_runs_for_one_second() {
     let ran = strobe(&["run", &prebuilt("blink")]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     assert!(ran.stdout.contains("--until"), "{}", ran.stdout);
@@ -67,7 +67,7 @@ fn signals_end_a_run_with_its_report() {
 
 /// Before anything is measured there is nothing to report.
 #[test]
-fn signals_end_what_is_still_reading_with_the_code_of_ctrl_c() {
+fn signals_end_readers_with_the_code_of_ctrl_c() {
     let folder = Folder::new();
     let mut vcd = "$timescale 1 us $end\n$var wire 1 ! A $end\n".to_owned();
     for time in 0..3_000_000 {
@@ -90,7 +90,7 @@ fn signals_end_what_is_still_reading_with_the_code_of_ctrl_c() {
 
 /// Commands that make something else of a run than its profile: all state that it was stopped.
 #[test]
-fn every_report_of_a_run_that_was_stopped_states_it() {
+fn every_report_of_a_stopped_run_states_it() {
     let elf = prebuilt("x25519-c");
     let run = ["--until", "exit", "--interpret"];
     let stack: &[&str] = &["stack", &elf, "--run"];
@@ -104,7 +104,7 @@ fn every_report_of_a_run_that_was_stopped_states_it() {
 }
 
 #[test]
-fn a_first_file_of_a_run_that_is_stopped_is_not_written() {
+fn stopped_run_writes_no_first_file() {
     let folder = Folder::new();
     let file = folder.0.path().join("strobe.toml");
     let (elf, out) = (prebuilt("x25519-c"), file.display().to_string());
@@ -125,7 +125,7 @@ fn a_comparison_that_is_stopped_has_no_ratio() {
 
 /// What a run that was cut off, or that failed, did not do is not less.
 #[test]
-fn no_limit_is_held_by_a_run_that_did_not_come_to_its_end() {
+fn unfinished_run_passes_no_limit() {
     let folder = Folder::new();
     let blink = prebuilt("blink");
     let ran = folder.strobe(&["run", &blink, "-o", "whole.measurement", "--until", "1ms"]);
@@ -188,7 +188,7 @@ fn runs_of_different_lengths_are_not_divided_in_silence() {
 /// The system waits for a writer in silence: whoever forgot it sees what is missing.
 #[test]
 #[cfg(unix)]
-fn a_pipe_without_a_writer_is_waited_for_until_a_signal() {
+fn pipe_without_a_writer_is_awaited_until_a_signal() {
     let folder = Folder::new();
     folder.fifo("wire");
     let start = || {

@@ -95,7 +95,7 @@ fn files_that_are_too_long_are_refused() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_another_matter_than_what_is_in_it() {
+fn unopenable_and_malformed_files_have_different_exit_codes() {
     let folder = Folder::new();
     folder.write("board.toml", b"name = '\xff'");
     let ran = folder.strobe(&["run", "fw.elf", "--board", "board.toml"]);
@@ -107,7 +107,7 @@ fn what_cannot_be_opened_is_another_matter_than_what_is_in_it() {
 
 /// A hundred bytes that stand for four gigabytes of samples.
 #[test]
-fn a_pause_of_an_hour_is_written_in_no_time() {
+fn hour_long_pause_is_written_quickly() {
     let folder = Folder::new();
     let vcd = "$timescale 1 us $end\n$var wire 1 ! A $end\n#0\n0!\n#7\n1!\n#4294967000\n0!\n";
     folder.write("pause.vcd", vcd.as_bytes());

@@ -131,7 +131,7 @@ fn standard_output_is_no_input() {
 
 /// A shell has made an empty file where a trace or an archive lies: that is no input.
 #[test]
-fn a_new_file_beside_what_is_read_is_an_output() {
+fn new_file_next_to_inputs_is_an_output() {
     let folder = everything();
     let made = strobe_synth::ctf::CtfTrace::generate(1);
     std::fs::create_dir(folder.path("trace")).expect("a folder");
@@ -174,7 +174,7 @@ fn the_summary_of_a_step_is_no_input() {
 
 /// Neither what a build has yet to make nor the file with the budgets itself.
 #[test]
-fn what_a_check_reads_is_written_by_nobody() {
+fn inputs_of_a_check_are_never_written() {
     let folder = Folder::new();
     let budget = "[[firmware.budget]]\nsize = \"total\"\nmax = \"1 MiB\"\n";
     let built = "[[firmware]]\nelf = \"new.elf\"\nbuild = \"cp fw.elf new.elf\"\n";
@@ -193,7 +193,7 @@ fn what_a_check_reads_is_written_by_nobody() {
 
 /// Source files that only the debug information names, of runs that another process makes.
 #[test]
-fn what_a_child_reads_lines_from_is_written_by_nobody() {
+fn source_files_read_by_children_are_never_written() {
     let folder = everything();
     let budgets = BUDGETS.replace("run = [", "run = [\"--attach\", \"source\", ");
     folder.write("strobe.toml", budgets.as_bytes());
@@ -280,7 +280,7 @@ fn a_result_keeps_links_and_modes() {
 
 /// The limit on a file's size stands in for a full disk.
 #[test]
-fn a_result_that_does_not_fit_leaves_the_older_one() {
+fn oversized_result_leaves_the_older_one() {
     let folder = Folder::new();
     folder.write("old.measurement", b"older");
     let strobe = assert_cmd::cargo::cargo_bin!("strobe").display();

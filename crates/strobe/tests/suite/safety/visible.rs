@@ -154,7 +154,7 @@ fn names_in_reports_are_shown() {
 
 /// What a firmware prints is text, whoever reads it.
 #[test]
-fn what_a_firmware_prints_is_shown() {
+fn firmware_output_is_shown() {
     let folder = Folder::new();
     folder.write("in.txt", HOSTILE.as_bytes());
     let echo = crate::common::prebuilt("wordcount");

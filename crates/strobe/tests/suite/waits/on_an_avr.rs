@@ -31,7 +31,7 @@ fn an_avr_waits_for_flags_and_counts() {
 }
 
 #[test]
-fn a_walk_through_an_avrs_memory_is_work_and_a_counter_of_two_bytes_none() {
+fn avr_memory_search_is_work_and_a_counter_not() {
     let found =
         |code: &[u16]| waits(&run(&avr(code), &["--board", "arduino-uno", "--until", "20000c"]));
     // ldi r30, 0; ldi r31, 1; ld r24, Z; adiw r30, 1; tst r24; breq
@@ -57,7 +57,7 @@ fn a_walk_through_an_avrs_memory_is_work_and_a_counter_of_two_bytes_none() {
 /// As Arduino's `delay`: two counters in nested loops, which go in steps that are in registers, and
 /// a function that reads the time and shifts it.
 #[test]
-fn a_delay_that_counts_what_is_left_is_a_wait() {
+fn delay_counting_down_the_remaining_time_is_a_wait() {
     let code: [u16; 25] = [
         0xe005, 0xbd05, // ldi r16, 5; out TCCR0B, r16: 1,024 cycles a tick
         0xe134, 0x2ec3, 0x2488, // ldi r19, 20; mov r12, r19; eor r8, r8

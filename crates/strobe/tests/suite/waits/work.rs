@@ -40,7 +40,7 @@ fn a_call_with_the_counter_is_work() {
 
 /// Two loops call one function, which has more to do for one of them: no call is worth the mean.
 #[test]
-fn calls_of_others_are_not_shared_out_by_their_number() {
+fn shared_function_is_not_divided_by_call_count() {
     let code = [
         load(4, 0), // ldr r4, =300
         0x2001,

@@ -78,7 +78,7 @@ fn loopback_returns_what_was_sent_until_the_fifo_overruns() {
 }
 
 #[test]
-fn what_nobody_reads_is_reported() {
+fn unread_data_is_reported() {
     let mut rig = rig("");
     rig.write32(BASE + IMSC, interrupt::TIMEOUT);
     rig.write32(BASE + DR, 1);
@@ -88,7 +88,7 @@ fn what_nobody_reads_is_reported() {
 }
 
 #[test]
-fn a_frame_waits_until_the_port_is_on_and_has_a_clock() {
+fn frame_waits_until_the_port_is_enabled_and_clocked() {
     let mut rig = rig("");
     rig.write32(BASE + CR1, 0);
     (0..9).for_each(|i| rig.write32(BASE + DR, i));
@@ -103,7 +103,7 @@ fn a_frame_waits_until_the_port_is_on_and_has_a_clock() {
 }
 
 #[test]
-fn what_is_not_modelled_is_reported() {
+fn unmodelled_use_is_reported() {
     let mut rig = rig("");
     rig.write32(BASE + CR0, 0x27);
     rig.write32(BASE + CR1, 1 << cr1::SLAVE);

@@ -86,7 +86,7 @@ fn an_overflow_is_flagged_until_a_one_is_written() {
 }
 
 #[test]
-fn fast_pwm_drives_the_pin_once_it_is_an_output() {
+fn fast_pwm_drives_only_pins_that_are_outputs() {
     let mut rig = uno();
     rig.watch("PD6");
     write(&mut rig, &[(OCR0A, 63), (TCCR0A, 0x83), (TCCR0B, 1)]);
@@ -149,7 +149,7 @@ fn power_reduction_stops_a_timer_and_hides_its_registers() {
 }
 
 #[test]
-fn the_third_compare_unit_of_the_large_part_has_its_own_vector() {
+fn third_compare_unit_of_the_mega_has_a_vector() {
     let mut rig = Rig::builtin("arduino-mega");
     // Timer 5, OCR5C = 99, divided by 8.
     write(&mut rig, &[(0x12d, 0), (0x12c, 99), (0x73, 8), (0x121, 2)]);
@@ -183,7 +183,7 @@ fn a_shifted_timer_keeps_its_period() {
 }
 
 #[test]
-fn an_overflow_in_fast_pwm_without_a_pin_is_shifted_as_arduinos_clock_is() {
+fn fast_pwm_overflow_without_a_pin_is_shifted() {
     let mut rig = uno();
     let timer = rig.bus.device_named("TIMER0").expect("the board has one");
     write(&mut rig, &[(TCCR0A, 3), (TIMSK0, 1), (TCCR0B, 3)]);

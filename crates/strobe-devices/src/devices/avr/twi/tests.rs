@@ -96,7 +96,7 @@ fn a_read_takes_bits_and_answers_them() {
 }
 
 #[test]
-fn the_prescaler_and_the_rate_set_the_time_of_a_bit() {
+fn prescaler_and_rate_set_the_bit_time() {
     for (rate, prescaler, period) in [(12, 0, 40), (72, 0, 160), (2, 1, 32), (1, 3, 144)] {
         let mut rig = uno();
         rig.bus.io_write(TWBR, rate);
@@ -143,7 +143,7 @@ fn another_master_wins_and_the_bus_is_waited_for() {
 }
 
 #[test]
-fn what_is_written_too_early_is_reported() {
+fn early_writes_are_reported() {
     let mut rig = uno();
     command(&mut rig, START);
     rig.bus.io_write(TWDR, 0xa0);
@@ -206,7 +206,7 @@ fn status(rig: &mut Rig) -> u8 {
 }
 
 #[test]
-fn a_slave_takes_bytes_and_holds_the_clock_until_they_are_read() {
+fn slave_holds_the_clock_until_bytes_are_read() {
     let mut rig = slave();
     master_start(&mut rig);
     assert!(!master_sends(&mut rig, 0x44), "another's address");

@@ -40,7 +40,7 @@ fn a_byte_takes_320_cycles_at_500_kbit() {
 
 /// Bytes that the firmware had no chance to take are no overrun of its own.
 #[test]
-fn a_host_ahead_of_the_line_is_named_as_the_cause() {
+fn host_sending_too_fast_is_named_as_the_cause() {
     let (mut rig, id) = port();
     let room = rig.bus.host_room(id);
     (0..room).for_each(|_| rig.bus.host_byte(id, 0));
@@ -51,7 +51,7 @@ fn a_host_ahead_of_the_line_is_named_as_the_cause() {
 }
 
 #[test]
-fn three_bytes_are_kept_and_a_fourth_start_bit_costs_one() {
+fn fourth_start_bit_overwrites_the_third_byte() {
     let (mut rig, id) = port();
     rig.bus.io_write(UBRRL, 1);
     rig.bus.io_write(UCSRB, 0x90);
@@ -70,7 +70,7 @@ fn three_bytes_are_kept_and_a_fourth_start_bit_costs_one() {
 }
 
 #[test]
-fn bits_on_the_pin_make_a_frame_with_its_errors() {
+fn bits_on_the_pin_form_frames_with_errors() {
     // Seven bits, even parity, one stop bit, double speed: 16 cycles a bit.
     for (stop, parity, errors) in [(1u32, 1u32, 0), (1, 0, 0x04), (0, 1, 0x10)] {
         let levels = stop << 9 | parity << 8 | 0x43 << 1;

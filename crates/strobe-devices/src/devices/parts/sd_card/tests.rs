@@ -160,7 +160,7 @@ fn registers_hold_the_capacity() {
 }
 
 #[test]
-fn what_is_wrong_is_answered_and_reported() {
+fn card_errors_are_answered_and_reported() {
     let mut host = Host::new(true);
     let complaint = |host: &mut Host| host.card.take_complaint().unwrap_or_default();
     // Before CMD0 nothing is answered.
@@ -273,7 +273,7 @@ impl Pins {
 }
 
 #[test]
-fn bits_go_in_when_the_clock_rises_and_out_when_it_falls() {
+fn bits_enter_on_rising_and_leave_on_falling_edges() {
     let mut pins = Pins::new(Some(image(2)));
     (0..10).for_each(|_| assert_eq!(pins.exchange(0xff), 0xff));
     pins.set(CS, false);

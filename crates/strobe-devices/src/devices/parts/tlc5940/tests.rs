@@ -183,7 +183,7 @@ fn brightness_is_the_time_that_an_led_was_lit() {
 }
 
 #[test]
-fn what_the_part_would_not_like_is_reported() {
+fn misuse_of_the_part_is_reported() {
     let mut host = Host::new();
     host.shift(|_| 4095);
     host.show(0, 100);
@@ -237,7 +237,7 @@ fn dot_correction_is_read_back_after_the_first_pulse() {
 }
 
 #[test]
-fn the_register_of_dot_correction_counts_if_dcprg_is_high() {
+fn dot_correction_register_applies_if_dcprg_is_high() {
     for (dcprg, in_driver) in [("low", 20), ("high", 7), ("PD3", 20)] {
         let mut host = Host::with(&corrected(&format!("dcprg = '{dcprg}', eeprom = 20")));
         host.correct(|_| 7);
@@ -251,7 +251,7 @@ fn the_register_of_dot_correction_counts_if_dcprg_is_high() {
 
 /// The pulse is taken for status information: if none is sent, the data's first one is lost.
 #[test]
-fn without_its_pulse_the_data_after_dot_correction_are_a_bit_short() {
+fn missing_pulse_loses_a_bit_after_dot_correction() {
     let mut host = Host::with(&corrected(""));
     host.set("PB2", true);
     host.set("PD0", true);
@@ -267,7 +267,7 @@ fn without_its_pulse_the_data_after_dot_correction_are_a_bit_short() {
 }
 
 #[test]
-fn more_bits_than_the_chain_takes_fall_out_at_its_end() {
+fn surplus_bits_leave_the_chain_at_its_end() {
     let mut host = Host::new();
     (0..8).for_each(|_| host.pulse("PB5"));
     host.shift(|output| if output == 1 { 4095 } else { 0 });
@@ -323,7 +323,7 @@ fn open_leds_are_noticed_while_their_outputs_are_on() {
 }
 
 #[test]
-fn an_output_without_a_layer_or_an_led_is_open() {
+fn output_without_layer_or_led_is_open() {
     let mut host = Host::with(&corrected(""));
     // Output 6 has no LED, output 5 has one in each layer.
     for (output, layer, ok) in [(6, true, false), (5, true, true), (5, false, false)] {
@@ -338,7 +338,7 @@ fn an_output_without_a_layer_or_an_led_is_open() {
 }
 
 #[test]
-fn a_hot_driver_reports_it_even_while_blank_is_high() {
+fn hot_driver_is_reported_even_while_blanked() {
     let mut host = Host::with(&corrected("hot = [1]"));
     host.set("PB2", true);
     assert!(!host.level("PD2"));

@@ -82,7 +82,7 @@ fn code_that_is_overwritten_is_decoded_anew() {
 }
 
 #[test]
-fn the_slave_of_each_access_is_taken_from_the_core() {
+fn dma_access_delays_core_accesses_to_its_slave() {
     let mut rig = controller();
     program(&mut rig, 1, EN | MEM2MEM, 1, RAM, BASE + 0x400);
     rig.run_to(2);
@@ -93,7 +93,7 @@ fn the_slave_of_each_access_is_taken_from_the_core() {
 }
 
 #[test]
-fn a_request_moves_one_item_each_time_it_is_seen() {
+fn each_request_seen_moves_one_item() {
     let mut rig = controller();
     rig.bus.load(RAM, &[1, 2, 3, 4]).unwrap();
     program(&mut rig, 2, EN | DIR | MINC | TCIE | HTIE, 4, RAM + 64, RAM);
@@ -114,7 +114,7 @@ fn a_request_moves_one_item_each_time_it_is_seen() {
 
 /// A ring with a handler that comes late: halves and ends that are flagged already are lost.
 #[test]
-fn what_a_ring_flags_again_is_lost() {
+fn repeated_flags_of_a_ring_are_lost() {
     let mut rig = controller();
     program(&mut rig, 2, EN | MINC | CIRC | TCIE | HTIE, 4, RAM + 64, RAM);
     rig.set("A_DMA", true);

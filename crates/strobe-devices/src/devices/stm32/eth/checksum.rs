@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ipv4_is_left_alone() {
+    fn non_ipv4_frames_are_unchanged() {
         for mut frame in [vec![], vec![0; 60], packet(17, &[0; 3])] {
             let before = frame.clone();
             insert(&mut frame[..], 0);

@@ -103,7 +103,7 @@ fn the_management_interface_takes_its_time() {
 }
 
 #[test]
-fn a_frame_comes_back_after_its_time_on_the_wire() {
+fn sent_frame_returns_after_its_time_on_wire() {
     let mut rig = started();
     assert_eq!(rig.read32(BASE + DMASR) >> 20 & 7, 6, "suspended: nothing to send");
     let frame = broadcast(100);
@@ -140,7 +140,7 @@ fn short_frames_are_padded_and_long_ones_span_descriptors() {
 }
 
 #[test]
-fn padding_and_check_sequence_are_stripped_of_length_frames_when_asked() {
+fn length_frames_lose_padding_and_checksum_on_request() {
     let mut rig = started();
     let control = rig.read32(BASE + MACCR);
     rig.write32(BASE + MACCR, control | 1 << 7);

@@ -41,7 +41,7 @@ fn interrupts(rig: &mut Rig, count: usize) -> Vec<(u64, u32)> {
 }
 
 #[test]
-fn the_period_is_exact_and_the_counter_agrees_with_it() {
+fn period_is_exact_and_matches_the_counter() {
     let mut rig = timer(GENERAL);
     rig.write32(PSC, 7);
     rig.write32(ARR, 999);
@@ -65,7 +65,7 @@ fn the_period_is_exact_and_the_counter_agrees_with_it() {
 
 /// The sequence of embassy-time's 16-bit driver: half period on CC1, overflow, alarm on CC2.
 #[test]
-fn half_and_full_period_and_an_alarm_interrupt_at_their_cycles() {
+fn half_period_overflow_and_alarm_interrupt_at_exact_cycles() {
     let mut rig = timer(GENERAL);
     rig.write32(PSC, 47);
     rig.write32(ARR, 0xffff);
@@ -278,7 +278,7 @@ fn a_dma_request_stays_until_it_is_acknowledged() {
 }
 
 #[test]
-fn the_counter_keeps_its_place_when_the_clock_ratio_changes() {
+fn counter_keeps_its_value_when_clock_ratio_changes() {
     let mut rig = timer(GENERAL);
     rig.write32(PSC, 9);
     rig.write32(EGR, 1);
@@ -311,7 +311,7 @@ fn a_timer_with_two_lines_splits_its_interrupts() {
 
 /// RM0090 table 62: break, update, trigger and commutation, capture/compare.
 #[test]
-fn a_timer_with_four_lines_has_one_for_each_kind() {
+fn timer_with_four_lines_has_one_per_kind() {
     let mut rig = Rig::new(&apb_device(("TIM1", "stm32-tim"), BASE, &[24, 25, 26, 27], FULL));
     let lines = |rig: &Rig| [24, 25, 26, 27].map(|number| rig.irq(number));
     rig.write32(DIER, 0xff);
@@ -353,7 +353,7 @@ fn reference_flags(psc: u64, arr: u64, ccr: u64, cycles: u64) -> (u64, u32) {
 
 proptest! {
     #[test]
-    fn counter_and_flags_agree_with_a_tick_by_tick_reference(
+    fn counter_and_flags_match_a_stepwise_reference(
         psc in 0u64..5, arr in 1u64..30, ccr in 0u64..40, cycles in 1u64..2000
     ) {
         let mut rig = timer(GENERAL);
@@ -440,7 +440,7 @@ fn shift(rig: &mut Rig, part: u32, of: u32) -> Shift {
 }
 
 #[test]
-fn a_shifted_timer_keeps_its_period_and_leaves_nothing_out() {
+fn shifted_timer_keeps_its_period_and_skips_nothing() {
     let mut rig = timer(GENERAL);
     rig.write32(PSC, 7);
     rig.write32(ARR, 999);
@@ -475,7 +475,7 @@ fn a_shift_is_short_of_the_next_compare_value() {
 }
 
 #[test]
-fn a_timer_that_does_more_than_interrupt_is_left_as_it_is() {
+fn timer_with_uses_besides_interrupts_is_not_shifted() {
     for (register, value, word) in [
         (CR1, 0b1001, "one period"),
         (DIER, 0x101, "DMA"),

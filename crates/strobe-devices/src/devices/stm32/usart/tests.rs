@@ -95,7 +95,7 @@ fn transmit_interrupts_come_when_the_flags_do() {
 }
 
 #[test]
-fn host_bytes_arrive_at_the_baud_rate_and_wait_for_the_receiver() {
+fn host_bytes_arrive_at_baud_rate_after_receiver_enable() {
     let (mut rig, id) = port();
     b"ab".iter().for_each(|&byte| rig.bus.host_byte(id, byte));
     rig.run_to(12_345);
@@ -153,7 +153,7 @@ fn dma_requests_are_levels_of_the_flags() {
 }
 
 #[test]
-fn a_kernel_clock_of_its_own_sets_the_bit_time() {
+fn separate_kernel_clock_sets_the_bit_time() {
     let (mut rig, _) = port();
     rig.bus.clocks.set_core_hz(0, 48_000_000);
     rig.bus.clocks.set_kernel_hz("USART1", Some(8_000_000));
@@ -296,7 +296,7 @@ proptest! {
 /// Edges come late to nobody: looked at from far away, they are where they are from near, with
 /// baud rate and clock changed in the middle of bytes.
 #[test]
-fn edges_are_the_same_however_far_the_core_goes_on() {
+fn edges_do_not_depend_on_the_core_step() {
     let run = |every: bool| {
         let (mut rig, _) = port();
         rig.watch("USART1_TX");

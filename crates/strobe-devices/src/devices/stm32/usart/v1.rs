@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_go_out_and_tc_is_cleared_by_sequence_or_by_zero() {
+    fn transmission_complete_is_cleared_by_sequence_or_by_zero() {
         let (mut rig, _) = port();
         on(&mut rig, TE);
         rig.run_to(1000);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_look_at_sr_reading_data_leaves_the_errors() {
+    fn reading_data_without_status_keeps_the_errors() {
         let (mut rig, id) = port();
         on(&mut rig, RE);
         b"xy".iter().for_each(|&byte| rig.bus.host_byte(id, byte));

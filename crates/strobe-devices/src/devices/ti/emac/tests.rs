@@ -110,7 +110,7 @@ fn the_filter_passes_what_is_asked_for() {
 }
 
 #[test]
-fn what_nobody_reads_overruns_the_fifo() {
+fn unread_data_overruns_the_fifo() {
     let mut rig = started();
     for _ in 0..2 {
         write(&mut rig, OWN, 1_400);

@@ -83,7 +83,7 @@ fn capture_and_pwm_are_reported() {
 }
 
 #[test]
-fn what_comes_while_the_interrupt_waits_is_lost_and_a_shift_keeps_the_period() {
+fn shift_keeps_period_and_timeouts_while_pending_are_lost() {
     let mut rig = rig();
     let timer = rig.bus.device_named("TIMER0").expect("the rig has one");
     rig.write32(BASE + TAMR, 2);

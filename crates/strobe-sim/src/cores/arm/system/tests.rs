@@ -122,7 +122,7 @@ fn armv6m_has_none_of_it() {
 }
 
 #[test]
-fn a_lost_store_is_a_bus_fault_when_its_time_has_come() {
+fn lost_store_is_a_delayed_bus_fault() {
     for enabled in [false, true] {
         let mut system = system(CoreKind::CortexM3);
         write(&mut system, 0xd24, u32::from(enabled) << 17);

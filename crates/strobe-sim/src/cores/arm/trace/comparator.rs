@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_modelled_is_reported() {
+    fn unmodelled_use_is_reported() {
         for (n, function) in [(0, 4), (0, 9), (1, 0x101), (0, 0x84)] {
             assert!(Comparator::default().write(n, 8, function).is_some(), "{function:#x}");
         }

@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cycle_of_a_sample_belongs_to_who_spends_it() {
+    fn sampled_cycle_belongs_to_its_spender() {
         let mut dwt = with(ctrl::CYCCNTENA | ctrl::PCSAMPLENA);
         dwt.spend(64, Spent::At(0x100));
         assert_eq!(dwt.emitted, [], "cycle 64 is the next one's");

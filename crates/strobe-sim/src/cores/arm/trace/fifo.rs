@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn losses_in_a_row_are_one_overflow_in_its_place() {
+    fn consecutive_losses_are_one_overflow() {
         let mut source = Source::default();
         let packet = |n| Packet::software(0, n, 1);
         (1..=4).for_each(|n| source.push(packet(n), n.into(), 2));

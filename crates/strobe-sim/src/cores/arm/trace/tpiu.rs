@@ -301,7 +301,7 @@ mod tests {
 
     /// As a pin of an STM32F105 shows it (sigrok-dumps, trace/swo/stm32f105).
     #[test]
-    fn a_frame_is_filled_up_at_once_where_nothing_follows() {
+    fn frame_is_padded_at_once_if_nothing_follows() {
         let (mut tpiu, mut packets) = (nrz(0), Bytes::default());
         tpiu.write(0x304, 0x102).expect("FFCR");
         for begin in [0, 1000] {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_byte_before_stream_0_may_come_behind_its_number() {
+    fn last_byte_may_follow_the_number_of_stream_0() {
         let mut frame = Frame::default();
         assert_eq!(frame.push(1, 0x55), None);
         assert_eq!(frame.finish().expect("a frame")[..4], [3, 0x55, 1, 0]);

@@ -25,7 +25,7 @@ fn jump(accelerator: &mut Accelerator, id: u32) -> u64 {
 }
 
 #[test]
-fn what_fits_costs_once() {
+fn cached_lines_cost_waits_once() {
     let mut a = accelerator(true, CACHES);
     block(&mut a, 0, 0, 2);
     block(&mut a, 1, 8, 2);
@@ -40,7 +40,7 @@ fn what_fits_costs_once() {
 }
 
 #[test]
-fn a_cache_that_is_switched_off_keeps_its_lines_until_it_is_emptied() {
+fn disabled_cache_keeps_its_lines_until_emptied() {
     let mut a = accelerator(false, CACHES);
     block(&mut a, 0, 0, 1);
     assert_eq!((jump(&mut a, 0), a.read(0x800_0100).likely), (5, 5));

@@ -89,7 +89,7 @@ impl Rig {
 }
 
 #[test]
-fn a_thread_that_pends_the_switch_gives_up_by_itself() {
+fn thread_pending_the_switch_yields() {
     let mut rig = Rig::new();
     rig.enter(PENDSV, 100, (100, 116));
     rig.leave_to(1, 150);
@@ -190,7 +190,7 @@ fn a_handler_that_pends_the_switch_preempts() {
 /// Seen with FreeRTOS: a thread yields, and while PendSV switches to the next one an interrupt has
 /// it switch again.
 #[test]
-fn a_switch_that_is_overtaken_was_asked_for_all_the_same() {
+fn yield_overtaken_by_an_interrupt_is_a_yield() {
     let mut rig = Rig::new();
     rig.enter(PENDSV, 100, (100, 116));
     rig.enter(IRQ, 124, (130, 146));
@@ -203,7 +203,7 @@ fn a_switch_that_is_overtaken_was_asked_for_all_the_same() {
 /// Nothing shows who waits: who gave up did, and the interrupt that leads to its next run is taken
 /// for what woke it.
 #[test]
-fn a_wake_up_counts_from_the_interrupt_that_led_to_the_switch() {
+fn wake_up_counts_from_the_interrupt_causing_the_switch() {
     let mut rig = Rig::new();
     rig.enter(PENDSV, 100, (100, 116));
     rig.leave_to(1, 150);
@@ -322,7 +322,7 @@ fn the_log_keeps_what_was_around_the_worst_latency() {
 }
 
 #[test]
-fn without_threads_the_worst_interrupt_is_kept_and_a_name_narrows_it() {
+fn log_keeps_the_worst_interrupt_of_all_or_one() {
     for (whose, expected) in [(Whose::All, (IRQ, 50)), (Whose::Exception(SYSTICK), (SYSTICK, 20))] {
         let mut rig = with_log(Keep::Worst(whose), 100);
         for (exception, latency) in [(SYSTICK, 20), (IRQ, 50), (SYSTICK, 18)] {
@@ -354,7 +354,7 @@ fn a_full_log_states_what_it_lost() {
 }
 
 #[test]
-fn the_overview_has_the_whole_run_however_little_the_log_keeps() {
+fn overview_covers_the_run_beyond_the_log() {
     let mut rig = with_log(Keep::Last, 10);
     for n in 0..50_000u64 {
         rig.enter(IRQ, n * 10, (n * 10 + 4, n * 10 + 6));

@@ -49,7 +49,7 @@ fn a_thread_goes_on_where_it_was_interrupted() {
 
 /// A handler may put a frame under the interrupted one's to have a function run in thread mode.
 #[test]
-fn a_frame_made_by_hand_is_on_the_same_stack() {
+fn handmade_frame_is_on_the_same_stack() {
     let (mut threads, bus) = (threads(&[], None), bus());
     let a = RAM + 0x1000;
     assert_eq!(switch(&mut threads, RAM + 0x3f00, a, &bus), 1);
@@ -85,7 +85,7 @@ fn a_stack_grows_by_calls() {
 }
 
 #[test]
-fn stacks_side_by_side_in_one_variable_are_distinguished_by_distance() {
+fn adjacent_stacks_in_a_variable_are_separated_by_distance() {
     let (mut threads, bus) = (threads(&[(RAM, RAM + 0x3000)], None), bus());
     assert_eq!(threads.moved(RAM + 0x3000, false, false, &bus), 1);
     assert_eq!(threads.moved(RAM + 0x2fc0, false, false, &bus), 1);
@@ -138,7 +138,7 @@ fn another_stack_below_is_no_overflow() {
 }
 
 #[test]
-fn a_big_frame_that_ends_in_the_middle_of_a_variable_overflows() {
+fn big_frame_ending_inside_a_variable_overflows() {
     let (mut threads, bus) = (with_floor(), bus());
     threads.all[0].low = RAM + 0x2000;
     assert_eq!(threads.moved(RAM + 0x400, false, true, &bus), 0);
@@ -200,7 +200,7 @@ fn the_system_names_threads() {
 }
 
 #[test]
-fn a_structure_used_again_is_another_thread_unless_it_goes_on() {
+fn reused_structure_is_another_thread_unless_it_resumes() {
     let (mut threads, mut bus) = (threads(&[], Some(layout(true))), bus());
     let (a, main) = (RAM + 0x100, RAM + 0x3f00);
     put(&mut bus, a, "first", RAM + 0x1000);
@@ -281,7 +281,7 @@ fn there_is_an_end_to_keeping_threads_apart() {
 
 /// Nothing that a handler could add to a thread's stack is taken for a stack elsewhere.
 #[test]
-fn what_lies_far_below_is_never_reached_by_a_handler() {
+fn handlers_never_reach_memory_far_below() {
     let (mut threads, bus) = (threads(&[], None), bus());
     let lowest = RAM + 0x2000;
     assert_eq!(switch(&mut threads, RAM + 0x3f00, lowest, &bus), 1);
@@ -339,7 +339,7 @@ fn set(threads: &mut Threads, from: u32, to: u32, sp: u32, bus: &Bus) -> usize {
 /// Three stacks of 512 bytes in one variable, from the one on top down, as when the topmost thread
 /// runs first: each is its own, whoever lies how near.
 #[test]
-fn stacks_side_by_side_are_distinguished_by_how_the_stack_pointer_got_there() {
+fn adjacent_stacks_are_separated_by_stack_pointer_writes() {
     let bus = bus();
     let mut threads = threads(&[(RAM + 0x400, RAM + 0xa00)], None);
     let main = RAM + 0x3f00;
@@ -372,7 +372,7 @@ fn a_thread_may_set_its_own_stack_pointer() {
 }
 
 #[test]
-fn a_stack_that_grows_out_of_its_variable_into_the_next_overflows() {
+fn stack_growing_into_the_next_variable_overflows() {
     let areas = [(RAM + 0x400, RAM + 0x600), (RAM + 0x600, RAM + 0x800)];
     let (mut threads, bus) = (threads(&areas, None), bus());
     let (a, b, main) = (RAM + 0x800, RAM + 0x600, RAM + 0x3f00);
@@ -391,7 +391,7 @@ fn a_stack_that_grows_out_of_its_variable_into_the_next_overflows() {
 
 /// Within one variable it is an overflow only if the owner of the memory goes on.
 #[test]
-fn a_stack_that_grows_into_another_of_the_same_variable_may_overflow() {
+fn stack_growing_within_its_variable_may_overflow() {
     let (mut threads, bus) = (threads(&[(RAM + 0x400, RAM + 0x800)], None), bus());
     let (a, b, main) = (RAM + 0x800, RAM + 0x600, RAM + 0x3f00);
     assert_eq!(set(&mut threads, main, b - 36, b, &bus), 1);

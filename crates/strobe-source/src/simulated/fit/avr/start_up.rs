@@ -95,7 +95,7 @@ mod tests {
     const START: [u16; 6] = [0x2411, 0xbe1f, 0xe5cf, 0xe0d2, 0xbfde, 0xbfcd];
 
     #[test]
-    fn a_table_of_jumps_is_as_long_as_the_parts() {
+    fn jump_table_length_matches_the_part() {
         // rjmp .+28, then rjmp .-2 each.
         let short = [&[0xc00e][..], &[0xcfff; 14], &START].concat();
         let short = firmware(&short);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_jumps_are_no_table_and_a_stack_may_have_one_byte() {
+    fn few_jumps_make_no_table_and_spl_alone_suffices() {
         // rjmp .+2; nop; ldi r28, 0xdf; out SPL, r28; rcall .+0
         let small = firmware(&[0xc001, 0x0000, 0xedcf, 0xbfcd, 0xd000]);
         assert_eq!((table(&small), stack(&small)), (None, Some(0x80_00df)));

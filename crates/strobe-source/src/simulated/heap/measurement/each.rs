@@ -198,7 +198,7 @@ mod tests {
     /// A handler's allocation within a thread's call is not the call's; one that the call ends in
     /// by a jump is.
     #[test]
-    fn a_call_has_what_its_own_thread_allocates_up_to_a_jump_at_its_end() {
+    fn call_includes_allocations_of_its_thread_and_final_jump() {
         let (thread, handler) = (Who::Thread(0), Who::Handler(15));
         let by = [
             call(thread, 10),

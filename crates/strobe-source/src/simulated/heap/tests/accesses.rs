@@ -98,7 +98,7 @@ impl Machine {
 }
 
 #[test]
-fn every_access_to_a_freed_block_is_one_too_many() {
+fn every_access_to_a_freed_block_is_a_fault() {
     let mut m = Machine::new();
     m.allocate(16);
     m.store(1, BLOCK, Size::Word);
@@ -116,7 +116,7 @@ fn every_access_to_a_freed_block_is_one_too_many() {
 }
 
 #[test]
-fn one_byte_behind_the_end_counts_but_the_rest_of_a_word_that_is_read_does_not() {
+fn bytes_past_the_end_count_unless_read_by_word() {
     let mut m = Machine::new();
     m.allocate(10);
     for at in 0..10 {
@@ -139,7 +139,7 @@ fn one_byte_behind_the_end_counts_but_the_rest_of_a_word_that_is_read_does_not()
 }
 
 #[test]
-fn what_nobody_has_written_must_not_be_used() {
+fn use_of_unwritten_bytes_is_a_fault() {
     let mut m = Machine::new();
     m.allocate(32);
     m.store(1, BLOCK, Size::Byte);
@@ -155,7 +155,7 @@ fn what_nobody_has_written_must_not_be_used() {
 }
 
 #[test]
-fn a_copy_of_what_nobody_has_written_is_no_use_of_it_but_using_the_copy_is() {
+fn unwritten_bytes_may_be_copied_but_copies_not_used() {
     let mut m = Machine::new();
     m.allocate(32);
     let copy = 0x2000_4100;
@@ -174,7 +174,7 @@ fn a_copy_of_what_nobody_has_written_is_no_use_of_it_but_using_the_copy_is() {
 }
 
 #[test]
-fn loading_many_registers_is_no_use_of_them_and_pairs_are_read_whole() {
+fn multiple_loads_are_not_uses_and_pairs_read_whole() {
     let mut m = Machine::new();
     m.allocate(64);
     for at in 0..8 {
@@ -228,7 +228,7 @@ fn reads_and_writes_are_counted_for_each_block() {
 
 /// A block that grows has what the smaller one had, wherever it is then.
 #[test]
-fn what_was_touched_before_resizing_is_touched() {
+fn touched_bytes_stay_touched_after_resizing() {
     for to in [BLOCK, BLOCK + 0x100] {
         let mut m = Machine::new();
         m.allocate(8);

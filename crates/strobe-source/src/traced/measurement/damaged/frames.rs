@@ -85,7 +85,7 @@ fn a_wrong_stream_number_is_no_exact_total() {
 /// Where the other source has ended, a wrong number makes a stream of the rest, which may be the
 /// longest one there is.
 #[test]
-fn the_rest_of_a_stream_is_not_all_of_it() {
+fn rest_of_a_stream_is_not_the_whole() {
     let truth = sent(2400, 3);
     let [_, _, framed] = framed(&truth, 3);
     let frames = (framed.len() - 4) / 16 * 50 / 51;

@@ -35,7 +35,7 @@ fn counts_beside_a_gap_are_a_least() {
 
 /// What an overflow packet stands for may have been the longest handler, or the greatest value.
 #[test]
-fn what_was_seen_beside_a_loss_is_a_bound() {
+fn figures_next_to_a_loss_are_bounds() {
     let seen = |lost: bool| {
         let mut stream = Stream::new();
         stream.sync();

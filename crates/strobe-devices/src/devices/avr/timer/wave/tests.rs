@@ -22,7 +22,7 @@ fn course(wave: &mut Wave, clocks: usize) -> (Vec<u16>, Vec<bool>) {
 }
 
 #[test]
-fn the_clear_on_compare_period_is_one_more_than_the_top() {
+fn clear_on_compare_period_is_top_plus_one() {
     let mut wave = wave(Mode::narrow(2), 3, 1);
     let (counts, output) = course(&mut wave, 9);
     assert_eq!(counts, [0, 1, 2, 3, 0, 1, 2, 3, 0]);
@@ -30,7 +30,7 @@ fn the_clear_on_compare_period_is_one_more_than_the_top() {
 }
 
 #[test]
-fn fast_pwm_is_high_for_one_clock_more_than_the_compare_value() {
+fn fast_pwm_is_high_for_compare_plus_one_clocks() {
     for compare in [0, 1, 100, 254, 255] {
         let mut wave = wave(Mode::narrow(3), compare, 2);
         wave.run(256);
@@ -40,7 +40,7 @@ fn fast_pwm_is_high_for_one_clock_more_than_the_compare_value() {
 }
 
 #[test]
-fn phase_correct_pwm_is_high_for_twice_the_compare_value() {
+fn phase_correct_pwm_is_high_for_twice_the_compare() {
     for compare in [0, 1, 100, 254, 255] {
         let mut wave = wave(Mode::narrow(1), compare, 2);
         wave.run(510);

@@ -88,7 +88,7 @@ fn the_pll_locks_and_takes_over() {
 }
 
 #[test]
-fn what_drives_the_system_clock_stays_on() {
+fn source_of_the_system_clock_stays_on() {
     let mut rig = rig();
     pll_48(&mut rig);
     rig.write32(BASE + CR, 0);
@@ -181,7 +181,7 @@ fn reset_bits_reset_their_peripheral() {
 }
 
 #[test]
-fn a_clock_that_gets_ready_interrupts_until_it_is_cleared() {
+fn ready_clock_interrupts_until_cleared() {
     let mut rig = rig();
     rig.write32(BASE + CIR, 1 << 8);
     rig.write32(BASE + CSR, 1);

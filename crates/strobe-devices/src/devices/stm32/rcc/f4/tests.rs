@@ -103,7 +103,7 @@ fn the_crystal_and_the_pll_give_168_mhz() {
 }
 
 #[test]
-fn a_clock_in_use_cannot_be_switched_off_or_changed() {
+fn clock_in_use_cannot_be_stopped_or_changed() {
     let mut rig = rig();
     pll_168(&mut rig);
     rig.write32(BASE + CR, 0);
@@ -163,7 +163,7 @@ fn gates_resets_and_the_backup_domain() {
 }
 
 #[test]
-fn a_clock_that_gets_ready_interrupts_until_it_is_cleared() {
+fn ready_clock_interrupts_until_cleared() {
     let mut rig = rig();
     rig.write32(BASE + CIR, 1 << 13);
     rig.set_bits(BASE + CR, CR_PLLI2SON);
