@@ -106,13 +106,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     One::Read(read) => {
                         all.push(measurement::part(path, *read, args.part.as_deref())?);
                     }
-                    One::ChipRun(..) if args.part.is_some() => {
+                    One::Measured(..) if args.part.is_some() => {
                         let shown = path.display();
                         return Err(exit::usage(format!(
                             "--part is for measurements, and {shown} is firmware"
                         )));
                     }
-                    One::ChipRun(measurement, unreached) => {
+                    One::Measured(measurement, unreached) => {
                         ran = true;
                         all.push(*measurement);
                         missed.extend(unreached);
@@ -228,7 +228,7 @@ impl Args {
 enum One {
     Read(Box<Measurement>),
     /// With what was asked for and never reached.
-    ChipRun(Box<Measurement>, Vec<Finding>),
+    Measured(Box<Measurement>, Vec<Finding>),
 }
 
 /// A run of A (0) or B (1), or a measurement.
@@ -280,5 +280,5 @@ fn one(args: &Args, number: usize, path: &Path, phase: Option<Phase>) -> anyhow:
         text: format!("{}: {}", ["a", "b"][number], finding.text),
         ..finding
     });
-    Ok(One::ChipRun(Box::new(measurement), unreached.collect()))
+    Ok(One::Measured(Box::new(measurement), unreached.collect()))
 }
