@@ -79,7 +79,7 @@ fn a_condition_may_count_towards_the_end() {
 }
 
 #[test]
-fn register_written_by_both_it_branches_is_no_result() {
+fn register_both_it_branches_write_is_not_a_result() {
     // back: ldr r3, [r2]; cmp r3, #50; ite hs; movhs r1, #1; movlo r1, #0; cmp r1, #0; beq back
     let code = [0x6813, 0x2b32, 0xbf2c, 0x2101, 0x2100, 0x2900, 0xd0f8];
     assert_eq!(one(&code).expect("a wait").0, "variable ticks");
