@@ -1,12 +1,8 @@
 //! Two recordings of the same pins side by side: which figures can be the same, which cannot, and
 //! of which neither is shown.
 
-mod measurement;
-
 use strobe_model::against::{Difference, Estimate, FigurePair, FigureUnit, Pair, Reason, Verdict};
 use strobe_model::{CaptureSummary, Distribution, PinInterval, PinStatistics};
-
-pub use measurement::measurement;
 
 /// Where an uncertainty is more than this part of a figure, agreeing means nothing.
 const TOO_WIDE: u64 = 4;

@@ -197,7 +197,7 @@ fn a_bus_with_transfers() {
 fn two_recordings_side_by_side() {
     let report = pins::against();
     let [a, b] = [pins::simulated_pins(), pins::pins()].map(|pins| crate::pins::measurement(&pins));
-    let measurement = strobe_analyse::pairing::measurement(&report, a, b);
+    let measurement = strobe_report::pairing::measurement(&report, a, b);
     let figures = checked(&measurement, 25_000);
     let all: Vec<_> = report.pairs.iter().flat_map(|pair| &pair.figures).collect();
     has(&figures, &[("totals/figures", all.len() as f64), ("parts/b/totals/edges", 102.0)]);

@@ -37,6 +37,7 @@ mod markdown;
 mod number;
 mod options;
 mod paint;
+pub mod pairing;
 pub mod picture;
 #[cfg(test)]
 mod samples;

@@ -47,7 +47,7 @@ pub fn run(args: &Args, path: &Path, a: &Opened) -> anyhow::Result<()> {
         notes: notes.collect(),
     };
     let [a, b] = sides.map(|side| alone(args, side));
-    let compared = pairing::measurement(&report, a, b);
+    let compared = strobe_report::pairing::measurement(&report, a, b);
     args.result.measurement(&compared, &args.result.selection())
 }
 
