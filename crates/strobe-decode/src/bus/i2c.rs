@@ -1,6 +1,7 @@
 //! I2C (NXP UM10204): start and stop conditions, addresses, bytes, acknowledgements, and how long
 //! the clock is held low.
 
+use strobe_model::number::counted;
 use strobe_model::{
     BusFault, BusTransfer, BusWord, Distribution, FaultKind, Stretched, ValueCounts, WordKind,
 };
@@ -258,7 +259,7 @@ impl Taken<'_> {
                 self.byte((start, end), value, None, unknown);
             }
             Event::CutShort { start, end, bits } => {
-                let text = format!("a byte of {bits} bit{}", if bits == 1 { "" } else { "s" });
+                let text = format!("a byte of {}", counted(u64::from(bits), "bit"));
                 self.fault((start, end), FaultKind::CutShort, text);
             }
             Event::StrayStop { at } => {

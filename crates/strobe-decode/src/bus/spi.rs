@@ -1,6 +1,7 @@
 //! SPI: a bit of each data line with each clock pulse, in four modes, with or without a select
 //! line; and the three-wire form of small displays, where a data/command bit comes first.
 
+use strobe_model::number::counted;
 use strobe_model::{BusTransfer, BusWord, FaultKind, WordKind};
 
 use super::{Decoded, fault, lane};
@@ -250,7 +251,7 @@ impl<'a> Taken<'a> {
                 }
             }
             Event::CutShort { start, end, bits } => {
-                let text = format!("a word of {bits} bit{}", if bits == 1 { "" } else { "s" });
+                let text = format!("a word of {}", counted(u64::from(bits), "bit"));
                 let cut = fault(self.capture, (start, end), "", FaultKind::CutShort, text);
                 self.faults.push(cut);
             }
