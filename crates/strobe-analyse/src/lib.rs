@@ -5,8 +5,7 @@
 //! limits; [`compare`] puts two measurements side by side; [`envelope`] bounds one by two others;
 //! [`evidence`] has notes follow a table whose figures they state; [`figures`] finds every number
 //! by name; [`naming`] has what rows of tables are of; [`statistics`] gives the interval of a
-//! figure from samples; [`paint`] reads how far a stack was used; [`pairing`] decides whether two
-//! recordings of the same pins agree.
+//! figure from samples; [`paint`] reads how far a stack was used.
 
 pub mod attribution;
 mod bands;

@@ -15,10 +15,10 @@ use strobe_experiment::bench::{Bench, Settings};
 use strobe_experiment::host::{Command, Count, Host, Lease, Probe};
 use strobe_experiment::measurement::{Parts, measurement};
 use strobe_experiment::samples::{Log, Metric, Round, Variant};
-use strobe_model::spelling;
 
 use crate::log::Logged;
 use crate::output::Wanted;
+use crate::record::duration;
 use crate::{exit, files, interrupt, terminal};
 
 /// Tool and version, for measurements.
@@ -166,10 +166,6 @@ impl Args {
     fn seed(&self) -> u64 {
         self.seed.unwrap_or(1)
     }
-}
-
-pub fn duration(text: &str) -> Result<Duration, String> {
-    spelling::time(text).map(Duration::from_nanos).ok_or_else(|| spelling::TIME.to_owned())
 }
 
 /// Runs, judges and prints.

@@ -5,6 +5,7 @@ mod baseline;
 mod commands;
 mod config;
 mod entry;
+mod error;
 mod evaluate;
 pub mod init;
 mod measure;

@@ -6,9 +6,13 @@ use std::process::ExitCode;
 
 use strobe_archive::history::{grew, of_item, overview};
 use strobe_archive::{Filter, Key};
+use strobe_model::number::first_of;
 
 use crate::output::Wanted;
 use crate::{archive, exit, files};
+
+/// The number of names in a message.
+const NAMED: usize = 10;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -96,7 +100,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                         "{row}: nothing in the archive has that name{}",
                         like(row, &none.all)
                     ),
-                    near => format!("{row}: which one of {}?", listed(near)),
+                    near => format!("{row}: which one of {}?", first_of(near, NAMED)),
                 })
             })?
         }
@@ -129,7 +133,7 @@ fn none(args: &Args) -> anyhow::Result<anyhow::Error> {
     for (option, given, known) in filters {
         if let Some(name) = given.as_ref().filter(|name| !known.contains(*name)) {
             let known: Vec<String> = known.into_iter().collect();
-            let (there, like) = (listed(&known), like(name, &known));
+            let (there, like) = (first_of(&known, NAMED), like(name, &known));
             return Ok(exit::usage(match known.is_empty() {
                 true => format!("{option} {name}: nothing in {shown} has one"),
                 false => format!("{option} {name}: {shown} has {there}{like}"),
@@ -149,14 +153,4 @@ fn like(name: &str, known: &[String]) -> String {
     let near = near.into_iter().filter(|(like, _)| *like > 0.7).take(3);
     let near: Vec<&str> = near.map(|(_, name)| name.as_str()).collect();
     if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) }
-}
-
-/// The first names of many.
-fn listed(names: &[String]) -> String {
-    const MOST: usize = 10;
-    let shown = names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match names.len().checked_sub(MOST) {
-        None | Some(0) => shown,
-        Some(more) => format!("{shown} and {more} more"),
-    }
 }

@@ -3,6 +3,7 @@
 
 use crate::bus::report::{BusFault, BusTransfer, BusWord, FaultKind, Stretched, WordKind};
 use crate::summary::{ValueCounts, ValueSummary};
+use strobe_model::number::counted;
 
 use super::{Decoded, fault, lane};
 use crate::capture::{Capture, Level, Step};
@@ -257,7 +258,7 @@ impl Taken<'_> {
                 self.byte((start, end), value, None, unknown);
             }
             Event::CutShort { start, end, bits } => {
-                let text = format!("a byte of {bits} bit{}", if bits == 1 { "" } else { "s" });
+                let text = format!("a byte of {}", counted(u64::from(bits), "bit"));
                 self.fault((start, end), FaultKind::CutShort, text);
             }
             Event::StrayStop { at } => {

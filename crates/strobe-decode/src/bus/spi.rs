@@ -2,6 +2,7 @@
 //! line; and the three-wire form of small displays, where a data/command bit comes first.
 
 use crate::bus::report::{BusTransfer, BusWord, FaultKind, WordKind};
+use strobe_model::number::counted;
 
 use super::{Decoded, fault, lane};
 use crate::capture::{Capture, Level, Step};
@@ -250,7 +251,7 @@ impl<'a> Taken<'a> {
                 }
             }
             Event::CutShort { start, end, bits } => {
-                let text = format!("a word of {bits} bit{}", if bits == 1 { "" } else { "s" });
+                let text = format!("a word of {}", counted(u64::from(bits), "bit"));
                 let cut = fault(self.capture, (start, end), "", FaultKind::CutShort, text);
                 self.faults.push(cut);
             }

@@ -1,7 +1,7 @@
 //! What the language and the library bring along, as a table and as findings.
 
 use strobe_model::measurement::{Cell, Column, Finding, Measurement, Severity, Table, Unit};
-use strobe_model::number::grouped;
+use strobe_model::number::{first_of, grouped};
 
 use super::graph::Graph;
 use super::items::Bytes;
@@ -54,21 +54,13 @@ pub(super) fn findings(
 fn finding(graph: &Graph<'_>, family: &Family) -> Finding {
     let mut nodes = [family.members.as_slice(), &family.beside].concat();
     nodes.sort_by_key(|node| std::cmp::Reverse((graph.own[*node].flash, *node)));
-    let names: Vec<String> = nodes.iter().take(NAMES).map(|node| graph.name(*node)).collect();
-    let more = match nodes.len().saturating_sub(NAMES) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let names = first_of(nodes.iter().map(|node| graph.name(*node)), NAMES);
     let needed = match needed(graph, family) {
         Some(by) => format!(", pulled in by {by}"),
         None => String::new(),
     };
-    let text = format!(
-        "{}: {} bytes of flash ({}{more}){needed}",
-        family.name,
-        grouped(family.all.flash),
-        names.join(", ")
-    );
+    let text =
+        format!("{}: {} bytes of flash ({names}){needed}", family.name, grouped(family.all.flash));
     let code = format!("pulls-in-{}", family.id);
     let largest = family.members.first().and_then(|node| graph.names(*node));
     let why = largest.map(|(linked, _)| format!("--why {linked} shows the chain"));
@@ -83,7 +75,7 @@ fn finding(graph: &Graph<'_>, family: &Family) -> Finding {
 /// Who needs a family, by name and line.
 fn needed(graph: &Graph<'_>, family: &Family) -> Option<String> {
     let edges = family.needed_by.edges();
-    let shown = edges.iter().take(PLACES).map(|edge| {
+    let shown = edges.iter().map(|edge| {
         let format = match &family.needed_by {
             Needed::ByFormats(_) => format!(" for {}", graph.name(edge.to)),
             _ => String::new(),
@@ -93,10 +85,7 @@ fn needed(graph: &Graph<'_>, family: &Family) -> Option<String> {
             None => format!("{}{format}", graph.who(edge)),
         }
     });
-    let mut text = shown.collect::<Vec<_>>().join(", ");
-    if edges.len() > PLACES {
-        text.push_str(&format!(" and {} more", edges.len() - PLACES));
-    }
+    let text = first_of(shown, PLACES);
     match family.needed_by {
         Needed::Unknown => None,
         Needed::ByNoFormat(_) => {

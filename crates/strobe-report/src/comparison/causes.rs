@@ -1,9 +1,10 @@
 //! Why a function differs, in a line.
 
 use strobe_analyse::compare::{Cause, FetchUnit, Rate};
+use strobe_model::number::signed;
 
 use super::state::{named, other_version};
-use super::words::{grouped, real};
+use super::words::real;
 
 /// The causes of a function's difference; nothing where none is known.
 pub(super) fn text(causes: &[Cause]) -> String {
@@ -15,7 +16,7 @@ fn cause(cause: &Cause) -> Option<String> {
     Some(match cause {
         Cause::Calls { calls: [a, b] } => {
             let word = if b > a { "more" } else { "fewer" };
-            format!("{word} calls, {} -> {}", grouped(*a), grouped(*b))
+            format!("{word} calls, {} -> {}", signed(*a), signed(*b))
         }
         Cause::Instructions(rate) => changed(rate, "instructions", "fewer")?,
         Cause::Part { title, rate } => changed(rate, title, "less")?,

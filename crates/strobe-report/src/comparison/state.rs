@@ -1,8 +1,7 @@
 //! How a function is not the same in both, in a cell.
 
 use strobe_analyse::compare::{LibraryVersion, Origin, State};
-
-use super::words::{grouped, some};
+use strobe_model::number::{first_of, signed};
 
 /// The number of names in a list; of further ones it has how many there are.
 const NAMED: usize = 3;
@@ -28,7 +27,7 @@ fn new(origin: &Origin) -> String {
         Origin::SoftFloat => "new: soft-float arithmetic".to_owned(),
         Origin::Inlined { hosts, takes } => format!("new: was inlined into {}", at(hosts, *takes)),
         Origin::Part { whole, by } => {
-            format!("new: split from {whole}, which takes {} less", grouped(*by))
+            format!("new: split from {whole}, which takes {} less", signed(*by))
         }
     }
 }
@@ -38,14 +37,14 @@ fn gone(origin: &Origin) -> String {
         Origin::Nowhere | Origin::SoftFloat => "gone".to_owned(),
         Origin::Inlined { hosts, takes } => format!("gone: inlined into {}", at(hosts, *takes)),
         Origin::Part { whole, by } => {
-            format!("gone: now part of {whole}, which takes {} more", grouped(*by))
+            format!("gone: now part of {whole}, which takes {} more", signed(*by))
         }
     }
 }
 
 /// Functions that another one is inlined into.
 fn at(hosts: &[String], takes: i64) -> String {
-    format!("{}, where it takes {}", named(hosts), grouped(takes))
+    format!("{}, where it takes {}", named(hosts), signed(takes))
 }
 
 pub(super) fn other_version(version: &LibraryVersion) -> String {
@@ -55,5 +54,5 @@ pub(super) fn other_version(version: &LibraryVersion) -> String {
 
 /// Names of functions.
 pub(super) fn named(names: &[String]) -> String {
-    some(names.iter().map(String::as_str), NAMED)
+    first_of(names, NAMED)
 }

@@ -1,18 +1,12 @@
 //! Numbers and names as sentences have them.
 
 use strobe_model::measurement::Unit;
-use strobe_model::number;
-
-/// `-1,234,567`.
-pub(super) fn grouped(n: i64) -> String {
-    let sign = if n < 0 { "-" } else { "" };
-    format!("{sign}{}", number::grouped(n.unsigned_abs()))
-}
+use strobe_model::number::{self, signed};
 
 /// A number with as many decimals as set it apart from its neighbours.
 pub(super) fn real(x: f64) -> String {
     match x {
-        x if x.fract() == 0.0 || x.abs() >= 1000.0 => grouped(x.round() as i64),
+        x if x.fract() == 0.0 || x.abs() >= 1000.0 => signed(x.round() as i64),
         x if x.abs() >= 10.0 => format!("{x:.1}"),
         x => format!("{x:.2}"),
     }
@@ -53,28 +47,18 @@ pub(super) fn change(a: i64, b: i64, unit: &Unit) -> String {
         0 => String::new(),
         a if more != 0 && percent.abs() < 0.05 => {
             let sign = if more < 0 { '-' } else { '+' };
-            format!(" ({sign}<0.1 % of {})", grouped(a))
+            format!(" ({sign}<0.1 % of {})", signed(a))
         }
-        a => format!(" ({percent:+.1} % of {})", grouped(a)),
+        a => format!(" ({percent:+.1} % of {})", signed(a)),
     };
     let unit = unit.0.as_ref();
     let unit = if [1, -1].contains(&more) { unit.strip_suffix('s').unwrap_or(unit) } else { unit };
-    format!("{} {word} {unit}{share}", grouped(more.saturating_abs()))
+    format!("{} {word} {unit}{share}", signed(more.saturating_abs()))
 }
 
 /// `1 function`, `2 functions`.
 pub(super) fn counted(n: usize, what: &str) -> String {
     number::counted(n as u64, what)
-}
-
-/// The first names, and how many more there are.
-pub(super) fn some<'n>(names: impl Iterator<Item = &'n str>, most: usize) -> String {
-    let names: Vec<&str> = names.collect();
-    let shown = names.iter().take(most).copied().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(most) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use strobe_analyse::attribution::Amount;
 use strobe_model::measurement::{Number, Quantity, Trust, Unit};
+use strobe_model::number::signed;
 
 use crate::number::{grouped, hertz, picoseconds, time};
 
@@ -51,8 +52,7 @@ fn whole(x: f64) -> u64 {
 /// Digits in groups; of what is not whole, no more decimals than it deserves.
 pub(super) fn plain(value: Number) -> String {
     match value {
-        Number::Integer(n) if n < 0 => format!("-{}", grouped(n.unsigned_abs())),
-        Number::Integer(n) => grouped(n.unsigned_abs()),
+        Number::Integer(n) => signed(n),
         Number::Real(x) if x == x.trunc() || x.abs() >= 1000.0 => decimals(value, 0),
         Number::Real(x) if x.abs() >= 10.0 => decimals(value, 1),
         Number::Real(_) => decimals(value, 2),

@@ -8,6 +8,7 @@ use strobe_analyse::budget::{Share, Stored};
 use strobe_model::measurement::{Measurement, Number, Quantity, Unit};
 
 use super::config::explained;
+use super::error::{BaselineError, StepError};
 use crate::exit;
 use crate::files::{self, Kind};
 
@@ -90,14 +91,15 @@ impl Accepted {
     }
 
     /// Why figures of this measurement cannot be compared with these.
-    pub fn mismatch(&self, file: &str, measurement: &Measurement) -> Option<String> {
+    pub fn mismatch(&self, file: &str, measurement: &Measurement) -> Option<StepError> {
         let board = &measurement.subject.board;
         if self.file != file {
-            return Some(format!("the baseline is of {}, not of {file}", self.file));
+            let (accepted, file) = (self.file.clone(), file.to_owned());
+            return Some(StepError::OtherFile { accepted, file });
         }
         match (&self.board, board) {
             (Some(old), Some(new)) if old != new => {
-                Some(format!("the baseline is of a run on {old}, not on {new}"))
+                Some(StepError::OtherBoard { accepted: old.clone(), board: new.clone() })
             }
             _ => None,
         }
@@ -146,28 +148,17 @@ impl Baseline {
         )))
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
-        let schema: Head = toml::from_str(text).map_err(|e| {
-            format!(
-                "no whole baseline; write it anew with strobe check --accept: {}",
-                explained(&e)
-            )
-        })?;
-        if schema.schema != SCHEMA {
-            return Err(format!(
-                "a baseline of form {}; this strobe reads {SCHEMA}: write it anew \
-                 with strobe check --accept",
-                schema.schema
-            ));
+    fn parse(text: &str) -> Result<Self, BaselineError> {
+        let no_head = |e: toml::de::Error| BaselineError::NoHead(explained(&e));
+        let Head { schema } = toml::from_str(text).map_err(no_head)?;
+        if schema != SCHEMA {
+            return Err(BaselineError::OtherForm { found: schema, known: SCHEMA });
         }
-        let baseline: Baseline = toml::from_str(text).map_err(|e| explained(&e))?;
+        let syntax = |e: toml::de::Error| BaselineError::Syntax(explained(&e));
+        let baseline: Baseline = toml::from_str(text).map_err(syntax)?;
         let found: usize = baseline.firmware.values().map(Accepted::figures).sum();
         if found != baseline.figures {
-            return Err(format!(
-                "the baseline announces {} figures and has {found}: it was cut off or edited; \
-                 write it anew with strobe check --accept",
-                baseline.figures
-            ));
+            return Err(BaselineError::CutOff { announced: baseline.figures, found });
         }
         Ok(baseline)
     }
@@ -237,6 +228,6 @@ mod tests {
     #[test]
     fn another_version_is_named() {
         let text = toml::to_string(&baseline()).unwrap().replace("baseline/1", "baseline/7");
-        assert!(Baseline::parse(&text).unwrap_err().contains("strobe-baseline/7"));
+        assert!(Baseline::parse(&text).unwrap_err().to_string().contains("strobe-baseline/7"));
     }
 }

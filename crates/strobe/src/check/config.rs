@@ -8,6 +8,7 @@ use strobe_analyse::budget::Limit;
 use strobe_model::spelling;
 
 use super::entry::{self, Budget};
+use super::error::ConfigError;
 use crate::exit;
 use crate::files::{self, Kind};
 
@@ -130,69 +131,67 @@ pub fn read(path: &Path) -> anyhow::Result<Config> {
 }
 
 /// The same of its text.
-fn parse(text: &str) -> Result<Config, String> {
-    let mut config: Config = toml::from_str(text).map_err(|e| explained(&e))?;
+fn parse(text: &str) -> Result<Config, ConfigError> {
+    let syntax = |e: toml::de::Error| ConfigError::Syntax(explained(&e));
+    let mut config: Config = toml::from_str(text).map_err(syntax)?;
     if config.version != 1 {
-        return Err(format!("version {} is not known to this strobe; it reads 1", config.version));
+        return Err(ConfigError::Version(config.version));
     }
     if config.firmware.is_empty() {
-        return Err("there is no [[firmware]]: nothing would be checked".to_owned());
+        return Err(ConfigError::NoFirmware);
     }
     let mut names = BTreeSet::new();
     for firmware in &mut config.firmware {
         firmware.complete()?;
         if !names.insert(firmware.name.clone()) {
-            return Err(format!(
-                "two firmwares are called {}; give one another `name`",
-                firmware.name
-            ));
+            return Err(ConfigError::SameFirmware(firmware.name.clone()));
         }
     }
     Ok(config)
 }
 
 impl Firmware {
-    fn complete(&mut self) -> Result<(), String> {
+    fn complete(&mut self) -> Result<(), ConfigError> {
         if self.name.is_empty() {
             let stem = self.elf.file_stem().unwrap_or_default();
             self.name = stem.to_string_lossy().into_owned();
         }
         for time in [&self.build_timeout, &self.timeout].into_iter().flatten() {
             if spelling::time(time).is_none_or(|nanoseconds| nanoseconds == 0) {
-                return Err(format!("{}: `{time}`: {}", self.name, spelling::TIME));
+                let (firmware, time) = (self.name.clone(), time.clone());
+                return Err(ConfigError::Time { firmware, time });
             }
         }
         if self.budget.is_empty() {
-            return Err(format!("{} has no [[firmware.budget]]: nothing is checked", self.name));
+            return Err(ConfigError::NoBudgets(self.name.clone()));
         }
         let complete = |written: &entry::Written| {
             Budget::of(written, &self.measurement)
-                .map_err(|e| format!("budget of {}: {e}", self.name))
+                .map_err(|error| ConfigError::Budget { firmware: self.name.clone(), error })
         };
         self.budgets = self.budget.iter().map(complete).collect::<Result<_, _>>()?;
         self.contradictions()
     }
 
     /// Budgets of one name, and limits of one figure that nothing can keep.
-    fn contradictions(&self) -> Result<(), String> {
+    fn contradictions(&self) -> Result<(), ConfigError> {
         for (i, budget) in self.budgets.iter().enumerate() {
             for other in &self.budgets[..i] {
                 let same = other.from == budget.from && other.selector == budget.selector;
                 let Some((least, most)) = same.then(|| contradiction(other, budget)).flatten()
                 else {
                     if other.name == budget.name {
-                        let (firmware, name) = (&self.name, &budget.name);
-                        return Err(format!(
-                            "{firmware} has two budgets `{name}`; give one another `name`"
-                        ));
+                        let (firmware, name) = (self.name.clone(), budget.name.clone());
+                        return Err(ConfigError::SameBudget { firmware, name });
                     }
                     continue;
                 };
-                return Err(format!(
-                    "{}: budgets {} and {} contradict each other: at least {least} and \
-                     at most {most}",
-                    self.name, other.name, budget.name
-                ));
+                return Err(ConfigError::Contradiction {
+                    firmware: self.name.clone(),
+                    budgets: [other.name.clone(), budget.name.clone()],
+                    least: least.clone(),
+                    most: most.clone(),
+                });
             }
         }
         Ok(())
@@ -255,7 +254,7 @@ mod tests {
     }
 
     fn wrong(budgets: &str) -> String {
-        parse(&format!("[[firmware]]\nelf = \"a.elf\"\n{budgets}")).expect_err(budgets)
+        parse(&format!("[[firmware]]\nelf = \"a.elf\"\n{budgets}")).expect_err(budgets).to_string()
     }
 
     #[test]
@@ -274,8 +273,8 @@ mod tests {
         assert!(text.contains("did you mean `self`"), "{text}");
         let text = wrong("");
         assert!(text.contains("nothing is checked"), "{text}");
-        assert!(parse("").expect_err("empty").contains("nothing would be checked"));
-        assert!(parse("version = 2").expect_err("later").contains("version 2"));
+        assert!(parse("").expect_err("empty").to_string().contains("nothing would be checked"));
+        assert!(parse("version = 2").expect_err("later").to_string().contains("version 2"));
     }
 
     #[test]
@@ -290,7 +289,7 @@ mod tests {
         assert!(wrong(twice).contains("two budgets"), "{}", wrong(twice));
         let both =
             "[[firmware]]\nelf = \"x/a.elf\"\n[[firmware.budget]]\nidle = true\nmin = \"1 %\"\n";
-        let text = parse(&both.repeat(2)).expect_err("one name");
+        let text = parse(&both.repeat(2)).expect_err("one name").to_string();
         assert!(text.contains("two firmwares are called a"), "{text}");
     }
 
@@ -300,7 +299,7 @@ mod tests {
         let inline = format!("x = {}", "{a=".repeat(100_000));
         let long = format!("{} = 1", "k".repeat(1_000_000));
         for text in [deep, inline, long] {
-            let error = parse(&text).expect_err("hostile");
+            let error = parse(&text).expect_err("hostile").to_string();
             assert!(error.len() < 5_000, "{} bytes", error.len());
         }
     }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use strobe_analyse::budget::{Limit, Limits, Selector};
 
 use super::config::Other;
+use super::error::BudgetError;
 
 /// A budget as it is written. One of the keys up to `section` names its subject.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -105,7 +106,7 @@ pub struct Budget {
 
 impl Budget {
     /// Checks and completes what is written.
-    pub fn of(written: &Written, others: &BTreeMap<String, Other>) -> Result<Budget, String> {
+    pub fn of(written: &Written, others: &BTreeMap<String, Other>) -> Result<Budget, BudgetError> {
         let subject = written.subject()?;
         let limits = written.limits(&subject)?;
         let chosen = written.chosen()?;
@@ -125,11 +126,12 @@ impl Budget {
                     let known = ["run", "size", "stack"].into_iter();
                     let known: Vec<&str> = known.chain(others.keys().map(String::as_str)).collect();
                     let near = nearest(name, &known).filter(|_| !matches!(from, From::Other(_)));
-                    return Err(format!(
-                        "{subject}: `of = \"{name}\"`: there is {}{}",
-                        known.join(", "),
-                        near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
-                    ));
+                    return Err(BudgetError::Measurement {
+                        subject,
+                        of: name.to_owned(),
+                        nearest: near.map(str::to_owned),
+                        known: known.into_iter().map(str::to_owned).collect(),
+                    });
                 }
             },
         };
@@ -168,7 +170,7 @@ impl Chosen {
 
 impl Written {
     /// What it is about, as `function crc32`: exactly one thing.
-    fn subject(&self) -> Result<String, String> {
+    fn subject(&self) -> Result<String, BudgetError> {
         let window = self.window.as_ref().map(|w| format!("{} to {}", w.from, w.to));
         let row =
             [&self.section, &self.row, &self.column].map(|part| part.as_deref().unwrap_or(""));
@@ -190,56 +192,52 @@ impl Written {
             ("lost", flag(self.lost)),
             ("section", generic),
         ];
-        let known = all.iter().map(|(key, _)| *key).collect::<Vec<_>>().join(", ");
+        let known: Vec<&str> = all.iter().map(|(key, _)| *key).collect();
         let given: Vec<_> = all.into_iter().filter_map(|(key, name)| Some((key, name?))).collect();
         match given.as_slice() {
             [(key, name)] => Ok(format!("{key} {name}").trim_end().to_owned()),
-            [] => Err(format!("what is it about? Give one of {known}")),
-            [(a, _), (b, _), ..] => Err(format!("it is about {a} and {b}; make two of it")),
+            [] => Err(BudgetError::NoSubject { known }),
+            [(a, _), (b, _), ..] => Err(BudgetError::TwoSubjects(a, b)),
         }
     }
 
-    fn limits(&self, subject: &str) -> Result<Limits, String> {
-        let parse = |text: &Option<String>| text.as_deref().map(Limit::parse).transpose();
-        let of = |e| format!("{subject}: {e}");
-        let (least, most) = (parse(&self.min).map_err(of)?, parse(&self.max).map_err(of)?);
+    fn limits(&self, subject: &str) -> Result<Limits, BudgetError> {
+        let least = limit(subject, self.min.as_deref())?;
+        let most = limit(subject, self.max.as_deref())?;
+        let subject = subject.to_owned();
         if least.is_none() && most.is_none() {
-            return Err(format!("{subject}: neither `max` nor `min` is given"));
+            return Err(BudgetError::NoLimit(subject));
         }
         if let (Some(least), Some(most)) = (&least, &most)
             && Limit::contradicts(least, most)
         {
-            return Err(format!(
-                "{subject}: at least {least} and at most {most} contradict each other"
-            ));
+            let (least, most) = (least.clone(), most.clone());
+            return Err(BudgetError::Contradiction { subject, least, most });
         }
         let likely = match self.judge.as_deref() {
             None | Some("bounds") => false,
             Some("likely") => true,
             Some(other) => {
-                return Err(format!("{subject}: judge is `bounds` or `likely`, not `{other}`"));
+                return Err(BudgetError::Judge { subject, judge: other.to_owned() });
             }
         };
         Ok(Limits { least, most, likely })
     }
 
     /// The figure that is asked for, or the first of those there are.
-    fn figure(&self, known: &[&'static str]) -> Result<&'static str, String> {
+    fn figure(&self, known: &[&'static str]) -> Result<&'static str, BudgetError> {
         let Some(wanted) = self.figure.as_deref() else {
             return Ok(known.first().copied().unwrap_or(""));
         };
-        known.iter().find(|name| **name == wanted).copied().ok_or_else(|| {
-            let near = nearest(wanted, known).map(|name| format!("; did you mean `{name}`?"));
-            let subject = self.subject().unwrap_or_default();
-            format!(
-                "{subject}: figure `{wanted}`: there is {}{}",
-                known.join(", "),
-                near.unwrap_or_default()
-            )
+        known.iter().find(|name| **name == wanted).copied().ok_or_else(|| BudgetError::Figure {
+            subject: self.subject().unwrap_or_default(),
+            figure: wanted.to_owned(),
+            known: known.to_vec(),
+            nearest: nearest(wanted, known).map(str::to_owned),
         })
     }
 
-    fn chosen(&self) -> Result<Chosen, String> {
+    fn chosen(&self) -> Result<Chosen, BudgetError> {
         if let Some(name) = &self.function {
             return self.of_function(name);
         }
@@ -260,6 +258,11 @@ impl Written {
         }
         self.of_rest()
     }
+}
+
+fn limit(subject: &str, text: Option<&str>) -> Result<Option<Limit>, BudgetError> {
+    let limit = text.map(Limit::parse).transpose();
+    limit.map_err(|error| BudgetError::Limit { subject: subject.to_owned(), error })
 }
 
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {

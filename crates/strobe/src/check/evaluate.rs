@@ -12,6 +12,7 @@ use strobe_report::check::reason;
 use super::baseline::{Accepted, Baseline, Entry};
 use super::config::{Config, Firmware};
 use super::entry::Budget;
+use super::error::StepError;
 use super::measure::{self, Measured};
 use crate::input;
 
@@ -25,7 +26,7 @@ pub enum Base {
     /// What was accepted.
     Accepted(Baseline),
     /// Another revision's measurements, by firmware.
-    Revision(BTreeMap<String, Result<Measured, String>>),
+    Revision(All),
 }
 
 /// What a figure was.
@@ -47,7 +48,7 @@ impl Before {
 }
 
 /// The measurements of all firmwares.
-pub type All = BTreeMap<String, Result<Measured, String>>;
+pub type All = BTreeMap<String, Result<Measured, StepError>>;
 
 /// Builds and measures all firmwares in that directory.
 pub fn measured(config: &Config, directory: &Path) -> All {
@@ -104,11 +105,11 @@ fn figure<'a>(
     all: &'a All,
     directory: &Path,
 ) -> Result<(Figure, &'a Measurement), Reason> {
-    let measurement = of_budget(firmware, budget, all).map_err(Reason::Unmeasured)?;
+    let measurement = of_budget(firmware, budget, all).map_err(unmeasured)?;
     let wrong = measure::nothing_there(firmware, budget, directory)
         .or_else(|| measure::wrong_mark(budget, measurement));
     if let Some(why) = wrong {
-        return Err(Reason::Unmeasured(why));
+        return Err(unmeasured(why));
     }
     let found = budget.selector.find(measurement).map_err(Reason::Missing)?;
     Ok((found, measurement))
@@ -119,14 +120,15 @@ fn of_budget<'a>(
     firmware: &Firmware,
     budget: &Budget,
     all: &'a All,
-) -> Result<&'a Measurement, String> {
-    let measured = all.get(&firmware.name).ok_or_else(not_measured)?;
+) -> Result<&'a Measurement, StepError> {
+    let measured = all.get(&firmware.name).ok_or(StepError::NotMeasured)?;
     let measured = measured.as_ref().map_err(Clone::clone)?;
-    measured.get(&budget.from).ok_or_else(not_measured)?.as_ref().map_err(Clone::clone)
+    measured.get(&budget.from).ok_or(StepError::NotMeasured)?.as_ref().map_err(Clone::clone)
 }
 
-fn not_measured() -> String {
-    "it was not measured".to_owned()
+/// Why a budget is not judged.
+fn unmeasured(error: StepError) -> Reason {
+    Reason::Unmeasured(error.to_string())
 }
 
 fn judged(
@@ -139,10 +141,10 @@ fn judged(
     let before = match before(firmware, budget, measurement, base) {
         Ok(before) => before,
         // Only relative limits need what is stored.
-        Err(reason) if is_relative(budget) => {
+        Err(error) if is_relative(budget) => {
             // What is known of today is known all the same.
             let value = Some(figure.quantity.clone());
-            let broken = Judged::broken(Reason::Unmeasured(reason));
+            let broken = Judged::broken(unmeasured(error));
             return (Judged { value, ..broken }, Vec::new());
         }
         Err(_) => Before::default(),
@@ -175,7 +177,7 @@ fn before(
     budget: &Budget,
     measurement: &Measurement,
     base: &Base,
-) -> Result<Before, String> {
+) -> Result<Before, StepError> {
     match base {
         Base::None => Ok(Before::default()),
         Base::Accepted(baseline) => {
@@ -194,7 +196,8 @@ fn before(
         Base::Revision(all) => {
             let old = of_budget(firmware, budget, all).map_err(of_revision)?;
             let figure = budget.selector.find(old);
-            let figure = figure.map_err(|missing| of_revision(reason::missing(&missing)))?;
+            let figure = figure
+                .map_err(|missing| of_revision(StepError::Missing(reason::missing(&missing))))?;
             let shares = contributors(old, &budget.selector);
             let functions = shares.into_iter().map(|share| (share.name, share.value)).collect();
             Ok(Before { stored: Stored::of(&figure.quantity), functions, complete: true })
@@ -202,8 +205,8 @@ fn before(
     }
 }
 
-fn of_revision(why: String) -> String {
-    format!("of the other revision: {why}")
+fn of_revision(error: StepError) -> StepError {
+    StepError::OfRevision(Box::new(error))
 }
 
 /// What would be accepted, and the lines of budgets that have no figure.
@@ -214,16 +217,20 @@ pub fn accepted(config: &Config, all: &All, directory: &Path) -> (Baseline, Vec<
         let file = input::file_name(&firmware.elf);
         let mut accepted = Accepted { file, ..Accepted::default() };
         for budget in &firmware.budgets {
-            let name = || format!("{}: {}", firmware.name, budget.name);
             match figure(firmware, budget, all, directory) {
-                Err(why) => missing.push(format!("{}: {}", name(), reason::text(&why))),
+                Err(why) => {
+                    missing.push(format!("{}: {}", title(firmware, budget), reason::text(&why)))
+                }
                 Ok((figure, measurement)) => {
                     let shares = contributors(measurement, &budget.selector);
                     let board = measurement.subject.board.clone();
                     accepted.board = accepted.board.or(board);
                     match Entry::of(&figure.quantity, &shares) {
                         Some(entry) => drop(accepted.budget.insert(budget.name.clone(), entry)),
-                        None => missing.push(format!("{}: its figure is not known", name())),
+                        None => {
+                            let title = title(firmware, budget);
+                            missing.push(format!("{title}: its figure is not known"));
+                        }
                     }
                 }
             }
@@ -231,4 +238,9 @@ pub fn accepted(config: &Config, all: &All, directory: &Path) -> (Baseline, Vec<
         firmwares.insert(firmware.name.clone(), accepted);
     }
     (Baseline::new(firmwares), missing)
+}
+
+/// Firmware and budget.
+fn title(firmware: &Firmware, budget: &Budget) -> String {
+    format!("{}: {}", firmware.name, budget.name)
 }

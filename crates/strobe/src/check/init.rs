@@ -14,7 +14,8 @@ use strobe_model::visible::is_obeyed;
 use super::commands;
 use super::config::{Firmware, Words};
 use super::entry::From;
-use super::measure::{self, Failed};
+use super::error::StepError;
+use super::measure;
 use super::not_interrupted;
 use crate::{exit, files, input, output, terminal};
 
@@ -102,7 +103,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     commands::register_sources(&firmware, &directory)?;
     let run = measure::watched(&firmware, &directory);
     not_interrupted()?;
-    let run = run.map_err(Failed::passed_on)?;
+    let run = run.map_err(StepError::passed_on)?;
     let [size, stack] =
         [From::Size, From::Stack].map(|from| measure::of(&firmware, &from, &directory));
     // What moves a pin is known of most firmware; of one whose pins cannot be recorded nothing is.

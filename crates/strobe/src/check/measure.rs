@@ -12,91 +12,57 @@ use strobe_symbols::Firmware as Elf;
 
 use super::config::Firmware;
 use super::entry::{Budget, From};
-use super::process;
+use super::error::{CommandError, StepError};
+use super::process::{self, Ended};
 use crate::{exit, input, measurement};
 
 const BUILD: Duration = Duration::from_secs(30 * 60);
 const RUN: Duration = Duration::from_secs(10 * 60);
 
+/// Names are near each other from this likeness on, in thousandths; as in
+/// [`strobe_analyse::budget::Missing`].
+const NEAR: u32 = 600;
+
+/// The number of near names that are listed.
+const NEAREST: usize = 3;
+
 /// The code of what is found wrong with a budget's mark.
 const WRONG_MARK: &str = "wrong-mark";
 
-/// Why one of strobe's own commands gave no measurement.
-#[derive(Debug)]
-pub struct Failed {
-    /// The command, for people, where it was a command.
-    command: Option<String>,
-    /// What it ended with, where it did.
-    code: Option<i32>,
-    /// What it printed, or what else is in the way.
-    why: String,
-}
-
-impl std::fmt::Display for Failed {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        match &self.command {
-            Some(command) => write!(f, "{command}{}", self.why),
-            None => f.write_str(&self.why),
-        }
-    }
-}
-
-impl std::convert::From<String> for Failed {
-    fn from(why: String) -> Self {
-        Failed { command: None, code: None, why }
-    }
-}
-
-impl Failed {
-    /// The same as an error of this command: a code that strobe has for mistakes, faults and what
-    /// was never reached stays that, and whoever reads the message typed no other command.
-    pub fn passed_on(self) -> anyhow::Error {
-        let own = self.code.and_then(|code| u8::try_from(code).ok()).filter(|c| *c >= exit::USAGE);
-        let message = self.why.strip_prefix(": strobe: ").or(self.why.strip_prefix(": error: "));
-        match (own, message) {
-            (Some(code), Some(message)) => exit::with(code, message),
-            (Some(code), None) => exit::with(code, self.to_string()),
-            (None, _) => exit::data(self.to_string()),
-        }
-    }
-}
-
 /// What was measured of a firmware, or why not.
-pub type Measured = BTreeMap<From, Result<Measurement, String>>;
+pub type Measured = BTreeMap<From, Result<Measurement, StepError>>;
 
 /// Builds and measures what the budgets need.
 ///
 /// # Errors
 /// When the firmware cannot be built.
-pub fn measure(firmware: &Firmware, directory: &Path) -> Result<Measured, String> {
+pub fn measure(firmware: &Firmware, directory: &Path) -> Result<Measured, StepError> {
     build(firmware, directory)?;
     let wanted: BTreeSet<&From> = firmware.budgets.iter().map(|budget| &budget.from).collect();
     let one = |from: &From| (from.clone(), of(firmware, from, directory));
     Ok(wanted.into_iter().map(one).collect())
 }
 
+/// A file that cannot be read, in the words of its reader.
+fn unreadable(error: anyhow::Error) -> StepError {
+    StepError::Unreadable(error.to_string())
+}
+
 /// Builds it, if a command is given.
-pub fn build(firmware: &Firmware, directory: &Path) -> Result<(), String> {
+pub fn build(firmware: &Firmware, directory: &Path) -> Result<(), StepError> {
     let Some(command) = &firmware.build else { return Ok(()) };
     let timeout = duration(firmware.build_timeout.as_deref(), BUILD);
     shell(command, directory, timeout)
 }
 
-fn shell(command: &str, directory: &Path, timeout: Duration) -> Result<(), String> {
+fn shell(command: &str, directory: &Path, timeout: Duration) -> Result<(), StepError> {
     let ended = process::run(command, &mut process::shell(command), directory, timeout)
-        .map_err(|e| format!("`{command}`: {e}"))?;
-    match ended.status.success() {
-        true => Ok(()),
-        false => {
-            Err(format!("`{command}` failed ({}): {}", ended.status, in_a_line(&ended.output)))
-        }
+        .map_err(|error| StepError::Process { command: command.to_owned(), error })?;
+    if ended.status.success() {
+        return Ok(());
     }
-}
-
-/// What a command printed, as a sentence has it: reports show line ends as what they are.
-fn in_a_line(output: &str) -> String {
-    let lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join("; ")
+    let (command, Ended { status, output }) = (command.to_owned(), ended);
+    Err(StepError::Failed { command, status, output })
 }
 
 fn duration(text: Option<&str>, or: Duration) -> Duration {
@@ -106,17 +72,17 @@ fn duration(text: Option<&str>, or: Duration) -> Duration {
 /// One of its measurements.
 ///
 /// # Errors
-/// In words, when there is none.
-pub fn of(firmware: &Firmware, from: &From, directory: &Path) -> Result<Measurement, String> {
+/// When there is none.
+pub fn of(firmware: &Firmware, from: &From, directory: &Path) -> Result<Measurement, StepError> {
     if let From::Other(name) = from {
-        let other =
-            firmware.measurement.get(name).ok_or_else(|| format!("no measurement {name}"))?;
+        let unknown = || StepError::UnknownMeasurement(name.clone());
+        let other = firmware.measurement.get(name).ok_or_else(unknown)?;
         if let Some(command) = &other.command {
             shell(command, directory, duration(firmware.timeout.as_deref(), RUN))?;
         }
         let path = directory.join(&other.file);
-        let read = measurement::read(&path).map_err(|e| e.to_string())?;
-        return read.ok_or_else(|| format!("{} is no measurement", path.display()));
+        let read = measurement::read(&path).map_err(unreadable)?;
+        return read.ok_or(StepError::NoMeasurement(path));
     }
     let is_run = matches!(from, From::Run(_));
     let budgets = firmware.budgets.iter().filter(|budget| budget.from == *from);
@@ -139,7 +105,7 @@ pub fn of(firmware: &Firmware, from: &From, directory: &Path) -> Result<Measurem
                 let text = failed.to_string();
                 match left.into_iter().find(|mark| is_about(&text, mark)) {
                     Some(mark) => wrong.insert(mark, text),
-                    None => return Err(text),
+                    None => return Err(failed),
                 }
             }
         };
@@ -153,18 +119,19 @@ fn is_about(text: &str, mark: &str) -> bool {
 }
 
 /// Why what a budget marks could not be, if that is so.
-pub fn wrong_mark(budget: &Budget, measurement: &Measurement) -> Option<String> {
+pub fn wrong_mark(budget: &Budget, measurement: &Measurement) -> Option<StepError> {
     let mark = budget.mark.as_ref()?;
     let mut findings = measurement.findings.iter().filter(|finding| finding.code == WRONG_MARK);
     let text = &findings.find(|finding| finding.place.as_ref() == Some(mark))?.text;
-    Some(text.rsplit_once("strobe: ").map_or(text.as_str(), |(_, message)| message).to_owned())
+    let message = text.rsplit_once("strobe: ").map_or(text.as_str(), |(_, message)| message);
+    Some(StepError::WrongMark(message.to_owned()))
 }
 
 /// What a run shows, the heap's use with it where there is a known allocator.
 ///
 /// # Errors
 /// When there is no result.
-pub fn watched(firmware: &Firmware, directory: &Path) -> Result<Measurement, Failed> {
+pub fn watched(firmware: &Firmware, directory: &Path) -> Result<Measurement, StepError> {
     let mut arguments = arguments(firmware, &From::Run(None), directory, &BTreeSet::new())?;
     if no_allocator(firmware, directory).is_none() {
         option_without(&mut arguments, "--heap", &firmware.run);
@@ -187,14 +154,14 @@ fn strobe(
     arguments: &[String],
     directory: &Path,
     is_run: bool,
-) -> Result<Measurement, Failed> {
-    let results = tempfile::tempdir().map_err(|e| format!("no temporary directory: {e}"))?;
+) -> Result<Measurement, StepError> {
+    let results = tempfile::tempdir().map_err(|e| StepError::NoDirectory(e.to_string()))?;
     let path = results.path().join("result.measurement");
-    let program = std::env::current_exe().map_err(|e| format!("strobe itself: {e}"))?;
+    let program = std::env::current_exe().map_err(|e| StepError::NoProgram(e.to_string()))?;
     let mut command = Command::new(program);
     command.args(arguments).arg("-o").arg(&path);
     let shown = format!("strobe {}", arguments.join(" "));
-    let failed = |code, why| Failed { command: Some(shown.clone()), code, why };
+    let failed = |code, why| StepError::Command(CommandError { command: shown.clone(), code, why });
     let timeout = duration(firmware.timeout.as_deref(), RUN);
     let ended = process::run(&shown, &mut command, directory, timeout)
         .map_err(|e| failed(None, format!(": {e}")))?;
@@ -202,8 +169,8 @@ fn strobe(
         return Err(failed(ended.status.code(), format!(": {}", ended.output)));
     }
     let code = ended.status.code().unwrap_or(-1);
-    let read = measurement::read(&path).map_err(|e| e.to_string())?;
-    let read = read.ok_or_else(|| format!("{shown} wrote no measurement"))?;
+    let read = measurement::read(&path).map_err(unreadable)?;
+    let read = read.ok_or_else(|| StepError::OtherOutput(shown.clone()))?;
     if code == i32::from(exit::NEVER) && is_run {
         let texts = read.findings.iter().map(|finding| finding.text.as_str());
         match texts.into_iter().find(|t| t.starts_with("--until") || t.starts_with("--from")) {
@@ -217,9 +184,10 @@ fn strobe(
     }
     if code != if is_run { firmware.exit_code } else { 0 } {
         let output = ended.output.trim();
-        let why = match output.is_empty() {
-            true => format!("`exit-code = {code}` expects that (strobe init: --exit-code {code})"),
-            false => output.to_owned(),
+        let why = if output.is_empty() {
+            format!("`exit-code = {code}` expects that (strobe init: --exit-code {code})")
+        } else {
+            output.to_owned()
         };
         return Err(failed(Some(code), format!(" ended with {code}: {why}")));
     }
@@ -232,7 +200,7 @@ fn arguments(
     from: &From,
     directory: &Path,
     marks: &BTreeSet<&String>,
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<String>, StepError> {
     let elf = firmware.elf.display().to_string();
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let window = match from {
@@ -252,7 +220,7 @@ fn arguments(
     let budgets = || firmware.budgets.iter().filter(|budget| budget.from == *from);
     let calls: BTreeSet<&String> = budgets().filter_map(|budget| budget.calls.as_ref()).collect();
     if !calls.is_empty() {
-        let elf = input::firmware(&directory.join(&firmware.elf)).map_err(|e| e.to_string())?;
+        let elf = input::firmware(&directory.join(&firmware.elf)).map_err(unreadable)?;
         // One that is gone breaks its own budget and not all of them.
         let known = calls.into_iter().filter(|name| absent(&elf, name).is_none());
         known.for_each(|name| option("--calls", name));
@@ -274,32 +242,29 @@ fn option_without(arguments: &mut Vec<String>, name: &str, further: &[String]) {
 }
 
 /// Why there is no heap to watch. One that the options describe may be there.
-fn no_allocator(firmware: &Firmware, directory: &Path) -> Option<String> {
+fn no_allocator(firmware: &Firmware, directory: &Path) -> Option<StepError> {
     if firmware.run.iter().any(|word| word.starts_with("--allocators")) {
         return None;
     }
     let elf = input::firmware(&directory.join(&firmware.elf)).ok()?;
-    strobe_source::simulated::allocators(&elf, None).err()
+    strobe_source::simulated::allocators(&elf, None).err().map(StepError::NoAllocator)
 }
 
 /// Why a function's calls cannot be measured, with names that are much like its own.
-fn absent(elf: &Elf, name: &str) -> Option<String> {
+fn absent(elf: &Elf, name: &str) -> Option<StepError> {
     input::function(elf, name).err()?;
     let like = |other: &str| (strsim::jaro_winkler(name, other) * 1000.0) as u32;
     let names = elf.functions().iter().map(|function| function.name.to_string());
     let mut near: Vec<(u32, String)> = names.map(|other| (like(&other), other)).collect();
     near.sort_by(|a, b| b.cmp(a));
     near.dedup();
-    let near: Vec<String> =
-        near.into_iter().filter(|(like, _)| *like > 600).take(3).map(|(_, name)| name).collect();
-    Some(match near.is_empty() {
-        true => format!("the firmware has no function `{name}`"),
-        false => format!("the firmware has no function `{name}`; nearest: {}", near.join(", ")),
-    })
+    let near = near.into_iter().filter(|(like, _)| *like > NEAR).take(NEAREST);
+    let nearest = near.map(|(_, name)| name).collect();
+    Some(StepError::NoFunction { name: name.to_owned(), nearest })
 }
 
 /// Why a budget's function or heap cannot be found, if that is so.
-pub fn nothing_there(firmware: &Firmware, budget: &Budget, directory: &Path) -> Option<String> {
+pub fn nothing_there(firmware: &Firmware, budget: &Budget, directory: &Path) -> Option<StepError> {
     if budget.heap
         && matches!(budget.from, From::Run(_))
         && let Some(why) = no_allocator(firmware, directory)

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use strobe_report::visible;
 
+use super::error::ProcessError;
 use crate::interrupt;
 
 /// Bytes of its output that are shown when a command fails.
@@ -76,44 +77,52 @@ fn progress_line(what: &str, elapsed: Duration) -> String {
 /// while it takes its time.
 ///
 /// # Errors
-/// In words, when it cannot be started, takes too long or Ctrl-C ended it.
+/// When it cannot be started, takes too long or Ctrl-C ended it.
 pub fn run(
     what: &str,
     command: &mut Command,
     directory: &Path,
     timeout: Duration,
-) -> Result<Ended, String> {
+) -> Result<Ended, ProcessError> {
     let stop = interrupt::on_interrupt();
-    let mut log = tempfile::tempfile().map_err(|e| format!("no temporary file: {e}"))?;
-    let handle = || log.try_clone().map(Stdio::from).map_err(|e| format!("no temporary file: {e}"));
-    command.current_dir(directory).stdin(Stdio::null()).stdout(handle()?).stderr(handle()?);
+    let mut log = tempfile::tempfile().map_err(no_file)?;
+    command.current_dir(directory).stdin(Stdio::null()).stdout(handle(&log)?).stderr(handle(&log)?);
     // A group of its own, which can be ended as a whole.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     let began = Instant::now();
     let mut progress = Progress::new(what);
-    let mut child = command.spawn().map_err(|e| {
-        let program = command.get_program().to_string_lossy();
-        format!("cannot run {program} in {}: {e}", directory.display())
+    let mut child = command.spawn().map_err(|e| ProcessError::NotStarted {
+        program: command.get_program().to_string_lossy().into_owned(),
+        directory: directory.to_owned(),
+        error: e.to_string(),
     })?;
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Ok(Ended { status, output: tail(&mut log) }),
             Ok(None) => {}
-            Err(e) => return Err(format!("cannot wait for it: {e}")),
+            Err(e) => return Err(ProcessError::NoEnd(e.to_string())),
         }
         let interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
         if interrupted || began.elapsed() > timeout {
             end(&mut child);
-            let seconds = timeout.as_secs_f64();
-            return Err(match interrupted {
-                true => format!("ended by {}", interrupt::by()),
-                false => format!("it was ended after {seconds} s; {}", tail(&mut log)),
-            });
+            if interrupted {
+                return Err(ProcessError::Interrupted);
+            }
+            return Err(ProcessError::TimedOut { timeout, output: tail(&mut log) });
         }
         progress.show(began.elapsed());
         std::thread::sleep(PAUSE);
     }
+}
+
+/// A further handle of the file for the output.
+fn handle(log: &std::fs::File) -> Result<Stdio, ProcessError> {
+    log.try_clone().map(Stdio::from).map_err(no_file)
+}
+
+fn no_file(error: std::io::Error) -> ProcessError {
+    ProcessError::NoFile(error.to_string())
 }
 
 /// Ends a command with what it has started.

@@ -5,6 +5,7 @@ use strobe_model::measurement::ids;
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Finding, Measurement, Severity, Table,
 };
+use strobe_model::number::first_of;
 
 use super::{MOST_PLACES, MOST_ROWS, place};
 use crate::callgraph::Target;
@@ -78,15 +79,10 @@ pub(super) fn unknown_calls(measurement: &mut Measurement, analysis: &Analysis<'
     if matter.is_empty() {
         return;
     }
-    let places = matter.iter().take(MOST_PLACES);
-    let places: Vec<String> =
-        places.map(|(_, at, what)| format!("{} ({what})", analysis.name(*at))).collect();
-    let more = matter.len().saturating_sub(MOST_PLACES);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let places = matter.iter().map(|(_, at, what)| format!("{} ({what})", analysis.name(*at)));
     let text = format!(
-        "what these do to the stack is unknown, so worst cases are at least what is shown: \
-         {}{more}",
-        places.join(", "),
+        "what these do to the stack is unknown, so worst cases are at least what is shown: {}",
+        first_of(places, MOST_PLACES)
     );
     let mut finding = Finding::new(Severity::Warning, "unknown-calls", text);
     finding.count = matter.len() as u64;

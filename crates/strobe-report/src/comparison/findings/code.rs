@@ -2,8 +2,9 @@
 
 use strobe_analyse::compare::{Nameless, Root, SideId};
 use strobe_model::measurement::Unit;
+use strobe_model::number::{first_of, signed};
 
-use super::super::words::{counted, grouped, real, some};
+use super::super::words::{counted, real};
 
 pub(super) const SHARED_MODEL: &str = "both rest on one timing model of the core: what that is \
                                        off, they share, and the differences are without it";
@@ -34,14 +35,14 @@ pub(super) fn no_files(side: SideId) -> String {
 /// Another amount of the same work.
 pub(super) fn amount(times: f64, share: f64, unit: &Unit, calls: &[(String, [i64; 2])]) -> String {
     let each =
-        calls.iter().map(|(name, [a, b])| format!("{name} {} -> {}", grouped(*a), grouped(*b)));
+        calls.iter().map(|(name, [a, b])| format!("{name} {} -> {}", signed(*a), signed(*b)));
     let each: Vec<String> = each.collect();
     format!(
         "b does {} times as much of the same work: what takes {:.0} % of the {unit} is called so \
          many times as often ({}); compare what a call takes, or the same work (--from, --to)",
         real(times),
         share * 100.0,
-        some(each.iter().map(String::as_str), NAMED)
+        first_of(each, NAMED)
     )
 }
 

@@ -5,8 +5,9 @@ use strobe_analyse::compare::{
     Nameless, Obstacle, SoftFloat,
 };
 use strobe_model::measurement::Unit;
+use strobe_model::number::{first_of, signed};
 
-use super::super::words::{change, counted, from_to, grouped, real, some};
+use super::super::words::{change, counted, from_to, real};
 use super::super::{causes, state};
 
 /// The number of other figures that are named.
@@ -83,9 +84,9 @@ fn function(row: &FunctionChange, found: &FunctionChanges) -> String {
             "{} has {:.1} % of {} samples instead of {:.1} % of {}{state}",
             row.name,
             share(1),
-            grouped(found.all[1]),
+            signed(found.all[1]),
             share(0),
-            grouped(found.all[0])
+            signed(found.all[0])
         );
     }
     let why = causes::text(&row.why);
@@ -94,7 +95,7 @@ fn function(row: &FunctionChange, found: &FunctionChanges) -> String {
         (a, b) if a > 0 && b >= 2 * a => format!("{} times the {unit}", real(b as f64 / a as f64)),
         _ => change(a, b, unit),
     };
-    format!("{}: {times}, {} -> {}{state}{why}", row.name, grouped(a), grouped(b))
+    format!("{}: {times}, {} -> {}{state}{why}", row.name, signed(a), signed(b))
 }
 
 /// How many other functions differ.
@@ -111,7 +112,7 @@ fn all_became(became: &[Became], found: &FunctionChanges) -> Option<String> {
             let state = row.state.as_ref().map(state::text).unwrap_or_default();
             format!("{} {state}", row.name)
         }
-        rows => format!("{} {}", grouped(rows.len() as i64), kind_of(*kind)),
+        rows => format!("{} {}", signed(rows.len() as i64), kind_of(*kind)),
     });
     let each: Vec<String> = each.collect();
     (!each.is_empty()).then(|| format!("functions: {}", each.join(", ")))
@@ -127,7 +128,7 @@ fn kind_of(kind: BecameKind) -> &'static str {
 }
 
 fn all_soft_float(SoftFloat { functions, takes, now }: SoftFloat, unit: &Unit) -> String {
-    let (n, takes) = (counted(functions, "function"), grouped(takes));
+    let (n, takes) = (counted(functions, "function"), signed(takes));
     let change = if now { "came in" } else { "is gone" };
     format!("soft-float {change}: {n}, {takes} {unit}")
 }
@@ -135,7 +136,7 @@ fn all_soft_float(SoftFloat { functions, takes, now }: SoftFloat, unit: &Unit) -
 /// Changes of figures that are not functions'.
 fn others(all: &[Change]) -> Option<String> {
     let all: Vec<String> = all.iter().map(other).collect();
-    (!all.is_empty()).then(|| some(all.iter().map(String::as_str), OTHERS))
+    (!all.is_empty()).then(|| first_of(all, OTHERS))
 }
 
 fn other(change: &Change) -> String {
@@ -148,7 +149,7 @@ fn other(change: &Change) -> String {
                 format!("{name} {}", from_to(*a, *b, unit))
             });
             let each: Vec<String> = each.collect();
-            let named = some(each.iter().map(String::as_str), LONGEST);
+            let named = first_of(each, LONGEST);
             format!("{section}: longest of {named}")
         }
         Change::Share { function, percent: [a, b], units: [unit_a, unit_b] } => {

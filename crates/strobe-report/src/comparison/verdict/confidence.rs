@@ -1,8 +1,9 @@
 //! How certain the changes of functions are.
 
 use strobe_analyse::compare::{Basis, Comparison, Confidence, FunctionChanges};
+use strobe_model::number::signed;
 
-use super::super::words::{counted, grouped, real};
+use super::super::words::{counted, real};
 use super::name;
 
 pub(super) fn answer(comparison: &Comparison) -> String {
@@ -36,16 +37,16 @@ fn of_rows(found: &FunctionChanges, confidence: &Confidence) -> String {
         }
         (0, n) if !confidence.differs => format!(
             "no function differs; what {} take is known within bounds only",
-            grouped(n as i64)
+            signed(n as i64)
         ),
         (0, n) => {
             format!("undecided: {} within what is not known of both", counted(n, "difference"))
         }
         (known, undecided) => format!(
             "{} of {} for certain; {} undecided ({} first)",
-            grouped(known as i64),
+            signed(known as i64),
             counted(found.rows.len(), "function"),
-            grouped(undecided as i64),
+            signed(undecided as i64),
             confidence.first.map_or("", |row| name(found, row))
         ),
     }
@@ -59,7 +60,7 @@ fn of_samples(found: &FunctionChanges, confidence: &Confidence) -> String {
         "{} of {} differ beyond chance; {} undecided{}",
         confidence.known,
         counted(found.rows.len(), "function"),
-        grouped(confidence.undecided as i64),
+        signed(confidence.undecided as i64),
         needs.unwrap_or_default()
     )
 }

@@ -3,8 +3,9 @@
 use strobe_analyse::compare::{
     Amount, Comparison, FunctionChanges, SameTime, TotalChange, Whole, WholePart,
 };
+use strobe_model::number::signed;
 
-use super::super::words::{change, counted, from_to, grouped, real};
+use super::super::words::{change, counted, from_to, real};
 use super::name;
 
 pub(super) fn answer(comparison: &Comparison) -> String {
@@ -19,10 +20,10 @@ pub(super) fn answer(comparison: &Comparison) -> String {
 }
 
 fn samples(found: &FunctionChanges, known: usize) -> String {
-    let [a, b] = found.all.map(grouped);
+    let [a, b] = found.all.map(signed);
     format!(
         "{a} samples (a), {b} (b): shares are compared; {} of {} differ",
-        grouped(known as i64),
+        signed(known as i64),
         counted(found.rows.len(), "function")
     )
 }
@@ -32,13 +33,13 @@ fn sums(found: &FunctionChanges, whole: &Whole) -> String {
     let mut text = match whole.same_time {
         Some(same_time) => {
             let all = match same_time {
-                SameTime::Apart => format!("{} and {}", grouped(a), grouped(b)),
-                SameTime::Alike => grouped(a.max(b)),
+                SameTime::Apart => format!("{} and {}", signed(a), signed(b)),
+                SameTime::Alike => signed(a.max(b)),
             };
             format!("both were stopped after the same time, {all} {unit}")
         }
-        None if b.saturating_sub(a) == 0 => format!("the same in all: {} {unit}", grouped(a)),
-        None => format!("{} in all, {} -> {}", change(a, b, unit), grouped(a), grouped(b)),
+        None if b.saturating_sub(a) == 0 => format!("the same in all: {} {unit}", signed(a)),
+        None => format!("{} in all, {} -> {}", change(a, b, unit), signed(a), signed(b)),
     };
     for (at, (part, n)) in whole.parts.iter().enumerate() {
         let name = match part {
@@ -46,8 +47,8 @@ fn sums(found: &FunctionChanges, whole: &Whole) -> String {
             WholePart::Idle => "idle",
         };
         text += &match at {
-            0 => format!("; {name} has {} of it", signed(*n)),
-            _ => format!(", {name} {}", signed(*n)),
+            0 => format!("; {name} has {} of it", with_sign(*n)),
+            _ => format!(", {name} {}", with_sign(*n)),
         };
     }
     if let Some(ratio) = whole.time_ratio {
@@ -56,6 +57,7 @@ fn sums(found: &FunctionChanges, whole: &Whole) -> String {
     text
 }
 
-fn signed(n: i64) -> String {
-    if n > 0 { format!("+{}", grouped(n)) } else { grouped(n) }
+/// With its sign, that of more as well.
+fn with_sign(n: i64) -> String {
+    if n > 0 { format!("+{}", signed(n)) } else { signed(n) }
 }

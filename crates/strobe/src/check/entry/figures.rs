@@ -3,10 +3,11 @@
 use strobe_analyse::budget::{Selector, Statistic};
 use strobe_model::measurement::ids;
 
+use super::super::error::BudgetError;
 use super::{Chosen, From, Window, Written};
 
 impl Written {
-    pub(super) fn of_function(&self, name: &str) -> Result<Chosen, String> {
+    pub(super) fn of_function(&self, name: &str) -> Result<Chosen, BudgetError> {
         let figure = self.figure(&[
             "self",
             "inclusive",
@@ -48,7 +49,7 @@ impl Written {
         Ok(Chosen { calls: Some(name), ..Chosen::new(figure, run, selector) })
     }
 
-    pub(super) fn of_window(&self, window: &Window) -> Result<Chosen, String> {
+    pub(super) fn of_window(&self, window: &Window) -> Result<Chosen, BudgetError> {
         let figure = self.figure(&[
             "max",
             "p99",
@@ -71,7 +72,7 @@ impl Written {
         Ok(Chosen::new(figure, run, spread("windows", name, figure)))
     }
 
-    pub(super) fn of_interrupt(&self, name: &str) -> Result<Chosen, String> {
+    pub(super) fn of_interrupt(&self, name: &str) -> Result<Chosen, BudgetError> {
         let figure = self.figure(&[
             "latency-max",
             "latency-p99",
@@ -96,7 +97,7 @@ impl Written {
         Ok(Chosen::new(figure, run, selector))
     }
 
-    pub(super) fn of_thread(&self, name: &str) -> Result<Chosen, String> {
+    pub(super) fn of_thread(&self, name: &str) -> Result<Chosen, BudgetError> {
         let figure = self.figure(&[
             "wake-up-max",
             "wake-up-p99",
@@ -119,7 +120,7 @@ impl Written {
     }
 
     /// `total`, `layer/kernel`, `file/src/main.c`, `symbol/table` and so on.
-    pub(super) fn of_size(&self, name: &str) -> Result<Chosen, String> {
+    pub(super) fn of_size(&self, name: &str) -> Result<Chosen, BudgetError> {
         // A memory is of one kind, and has an end.
         let figure = match name.starts_with("region/") {
             true => self.figure(&["used", "free", "share"])?,
@@ -141,20 +142,20 @@ impl Written {
             }
             Some((kind, row)) => match sections.iter().find(|(key, _)| *key == kind) {
                 Some((_, section)) => cell(section, row, figure),
-                None => return Err(size_forms(name)),
+                None => return Err(BudgetError::SizeForm(name.to_owned())),
             },
-            None => return Err(size_forms(name)),
+            None => return Err(BudgetError::SizeForm(name.to_owned())),
         };
         Ok(Chosen::new(figure, From::Size, selector))
     }
 
-    pub(super) fn of_stack(&self, name: &str) -> Result<Chosen, String> {
+    pub(super) fn of_stack(&self, name: &str) -> Result<Chosen, BudgetError> {
         let figure = self.figure(&["margin", "worst", "used"])?;
         let from = if figure == "used" { From::Run(None) } else { From::Stack };
         Ok(Chosen::new(figure, from, cell("stacks", name, figure)))
     }
 
-    pub(super) fn of_rest(&self) -> Result<Chosen, String> {
+    pub(super) fn of_rest(&self) -> Result<Chosen, BudgetError> {
         let statistics = ["max", "p99", "mean", "median", "min", "count"];
         let run = || From::Run(None);
         if let Some(name) = &self.pin {
@@ -193,7 +194,7 @@ impl Written {
     }
 
     /// Of a capture (`of`) as of a run.
-    fn of_pin(&self, name: &str) -> Result<Chosen, String> {
+    fn of_pin(&self, name: &str) -> Result<Chosen, BudgetError> {
         let figure = self.figure(&[
             "high-max",
             "high-p99",
@@ -229,26 +230,15 @@ impl Written {
     }
 
     /// A cell by section, row and column, or a figure of a distribution by section and row.
-    fn generic(&self, statistics: &[&str]) -> Result<Chosen, String> {
+    fn generic(&self, statistics: &[&str]) -> Result<Chosen, BudgetError> {
         let section = self.section.clone().unwrap_or_default();
         let (Some(row), Some(column)) = (&self.row, &self.column) else {
-            return Err(format!(
-                "section {section}: `row` and `column` choose the figure; of distributions the \
-                 column is one of {}",
-                statistics.join(", ")
-            ));
+            return Err(BudgetError::SectionForm { section, statistics: statistics.join(", ") });
         };
         let figure = self.figure(&[""])?;
         let selector = Selector::Any { section, row: row.clone(), column: column.clone() };
         Ok(Chosen::new(figure, From::Run(None), selector))
     }
-}
-
-fn size_forms(name: &str) -> String {
-    format!(
-        "size `{name}`: write `total`, `layer/NAME`, `file/PATH`, `directory/PATH`, \
-         `section/NAME`, `crate/NAME`, `archive/NAME`, `region/NAME` or `symbol/NAME`"
-    )
 }
 
 /// What of a call's or a window's heap a figure is of, and which statistic of that.
