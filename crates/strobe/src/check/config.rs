@@ -166,8 +166,10 @@ impl Firmware {
             return Err(ConfigError::NoBudgets(self.name.clone()));
         }
         let complete = |written: &entry::Written| {
-            Budget::of(written, &self.measurement)
-                .map_err(|error| ConfigError::Budget { firmware: self.name.clone(), error })
+            Budget::of(written, &self.measurement).map_err(|error| ConfigError::Budget {
+                firmware: self.name.clone(),
+                error: Box::new(error),
+            })
         };
         self.budgets = self.budget.iter().map(complete).collect::<Result<_, _>>()?;
         self.contradictions()
@@ -189,8 +191,8 @@ impl Firmware {
                 return Err(ConfigError::Contradiction {
                     firmware: self.name.clone(),
                     budgets: [other.name.clone(), budget.name.clone()],
-                    least: least.clone(),
-                    most: most.clone(),
+                    least: least.text.clone(),
+                    most: most.text.clone(),
                 });
             }
         }

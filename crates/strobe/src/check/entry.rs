@@ -211,7 +211,7 @@ impl Written {
         if let (Some(least), Some(most)) = (&least, &most)
             && Limit::contradicts(least, most)
         {
-            let (least, most) = (least.clone(), most.clone());
+            let (least, most) = (least.text.clone(), most.text.clone());
             return Err(BudgetError::Contradiction { subject, least, most });
         }
         let likely = match self.judge.as_deref() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use strobe_analyse::budget::{InvalidLimit, Limit};
+use strobe_analyse::budget::InvalidLimit;
 use strobe_model::spelling;
 use thiserror::Error;
 
@@ -42,7 +42,7 @@ pub enum ConfigError {
         /// The firmware that has it.
         firmware: String,
         /// What is wrong.
-        error: BudgetError,
+        error: Box<BudgetError>,
     },
     /// Two budgets of a firmware have one name.
     #[error("{firmware} has two budgets `{name}`; give one another `name`")]
@@ -63,10 +63,10 @@ pub enum ConfigError {
         firmware: String,
         /// The names of the budgets.
         budgets: [String; 2],
-        /// The lower limit.
-        least: Limit,
-        /// The upper limit.
-        most: Limit,
+        /// The lower limit, as it is written.
+        least: String,
+        /// The upper limit, as it is written.
+        most: String,
     },
 }
 
@@ -98,10 +98,10 @@ pub enum BudgetError {
     Contradiction {
         /// The subject.
         subject: String,
-        /// The lower limit.
-        least: Limit,
-        /// The upper limit.
-        most: Limit,
+        /// The lower limit, as it is written.
+        least: String,
+        /// The upper limit, as it is written.
+        most: String,
     },
     /// It is to be judged in another way.
     #[error("{subject}: judge is `bounds` or `likely`, not `{judge}`")]
