@@ -191,7 +191,8 @@ impl Board {
         arm.or(avr).unwrap_or_default()
     }
 
-    /// The core as [`Machine::new`](strobe_sim::cores::avr::Machine::new) wants it, if it is an AVR.
+    /// The core as [`Machine::new`](strobe_sim::cores::avr::Machine::new) wants it, if it is an
+    /// AVR.
     pub fn avr_core(&self) -> Option<strobe_sim::cores::avr::CoreOptions> {
         self.file.avr.as_ref().map(file::AvrEntry::options)
     }

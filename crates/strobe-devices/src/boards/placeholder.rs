@@ -49,7 +49,8 @@ fn write(svd: &Svd, out: &mut String) -> std::fmt::Result {
     )?;
     writeln!(
         out,
-        "# names one (crates/strobe-devices/boards/README.md). Until then it keeps what is written.\n"
+        "# names one (crates/strobe-devices/boards/README.md). Until then it keeps what is \
+         written.\n"
     )?;
     writeln!(out, "name = \"{name}\"\ndescription = \"{}\"", plain(&svd.device))?;
     writeln!(out, "# The clock at reset.\nclock_hz = 16_000_000\n")?;

@@ -205,7 +205,8 @@ fn other_remedies_of_avr(board: &Board) -> String {
     };
     format!(
         "no built-in board has more of the devices that this firmware uses: `ready` in a board \
-         file of your own{base} defines what a flag follows (crates/strobe-devices/boards/README.md)"
+         file of your own{base} defines what a flag follows \
+         (crates/strobe-devices/boards/README.md)"
     )
 }
 
