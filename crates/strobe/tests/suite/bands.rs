@@ -38,7 +38,10 @@ fn run_to_a_time_takes_it_on_chips_too() {
     // Also if it works all the time.
     for (elf, until) in [(ticking(&WAIT), "100000c"), (counting(), "10000c")] {
         let ran = ran(&elf, until);
-        assert_eq!(chip(&ran), [figures::total(&ran, "cycles"); 3]);
+        let ([low, likely, high], total) = (chip(&ran), figures::total(&ran, "cycles"));
+        // Each model ends at the first instruction after the time.
+        assert_eq!((likely, high), (total, total));
+        assert!(total - low < 20, "{low} {total}");
     }
 }
 

@@ -235,5 +235,5 @@ fn flame_graphs_state_whole_reasons() {
         assert_ne!(*reason, "modelled");
     }
     assert!(!report.contains(" cycles modelled ~"), "{report}");
-    assert!(report.contains(" cycles waits are modelled, and how often code runs"), "{report}");
+    assert!(report.contains(" cycles waits are modelled: bounds are those of a run"), "{report}");
 }
