@@ -19,7 +19,7 @@ use strobe_model::measurement::{Kind, Measure, Measurement, Profile, Samples, Un
 
 pub use only::{named, only};
 pub use restrict::restricted;
-pub use rows::{By, Flat, Row, Spot, rows, total};
+pub use rows::{By, Flat, Row, RowPlace, rows, total};
 pub use tree::{Node, NodeSum, Place, Tree, tree};
 
 use crate::bands;

@@ -49,7 +49,7 @@ pub use change::{Change, Longest};
 pub use comparison::{Comparison, Note, SideId, StatedColumn, Statement};
 pub use explain::{Cause, FetchUnit, Rate};
 pub use found::{FunctionChange, FunctionChanges, Nameless};
-pub use matching::{How, Match};
+pub use matching::{Match, MatchKind};
 pub use origins::{LibraryVersion, SoftFloat};
 pub use roots::Root;
 pub use sets::compare_sets;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use strobe_model::measurement::ids;
 
-use strobe_analyse::attribution::{Amount, By, Flat, Spot, is_unbounded, rows};
+use strobe_analyse::attribution::{Amount, By, Flat, RowPlace, is_unbounded, rows};
 use strobe_analyse::naming::{behind_address, placeless, what};
 use strobe_model::measurement::{
     Cell, Column, Content, Distribution, Kind, Measurement, Number, Profile, Quantity, Spread,
@@ -115,7 +115,7 @@ fn of_profile(section: &str, profile: &Profile, all: &mut Vec<Figure>) {
         let open = is_unbounded(profile, measure);
         for row in &flat.rows {
             let item = match row.spot {
-                Spot::Nowhere(_) => format!("({})", row.name.trim_matches(['(', ')'])),
+                RowPlace::Nowhere(_) => format!("({})", row.name.trim_matches(['(', ')'])),
                 _ => row.name.clone(),
             };
             let figure = |name: String, amount: Amount| {

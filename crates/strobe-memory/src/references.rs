@@ -26,7 +26,7 @@ pub(crate) type Id = usize;
 
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum NodeKind {
     /// A function.
     Function(FunctionId),
     /// A variable or constant, by its index in [`Firmware::data_symbols`].
@@ -37,7 +37,7 @@ pub(crate) enum What {
 
 /// How one node refers to another; what shows more of the program comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum How {
+pub(crate) enum ReferenceKind {
     /// By a call.
     Calls,
     /// By a jump, as the call at a function's end becomes.
@@ -50,15 +50,15 @@ pub(crate) enum How {
     Points,
 }
 
-impl How {
+impl ReferenceKind {
     /// As a sentence's verb.
     pub(crate) fn verb(self) -> &'static str {
         match self {
-            How::Calls => "calls",
-            How::Jumps => "jumps to",
-            How::Falls => "goes on in",
-            How::Takes => "takes the address of",
-            How::Points => "points to",
+            ReferenceKind::Calls => "calls",
+            ReferenceKind::Jumps => "jumps to",
+            ReferenceKind::Falls => "goes on in",
+            ReferenceKind::Takes => "takes the address of",
+            ReferenceKind::Points => "points to",
         }
     }
 }
@@ -66,7 +66,7 @@ impl How {
 /// A node: who owns bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
-    pub(crate) what: What,
+    pub(crate) what: NodeKind,
     /// Its first address at run time.
     pub(crate) address: u64,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Edge {
     pub(crate) to: Id,
     /// It is a guess: the number may be something else.
     is_guess: bool,
-    pub(crate) how: How,
+    pub(crate) how: ReferenceKind,
     /// The instruction or the pointer.
     pub(crate) site: u32,
 }
@@ -110,10 +110,10 @@ pub(crate) struct References {
 
 /// Something that may refer to an address, as instructions and data show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sighting {
+struct Reference {
     site: u32,
     to: To,
-    how: How,
+    how: ReferenceKind,
 }
 
 /// What a sighting shows of its target.
@@ -139,9 +139,9 @@ impl References {
     /// The graph of an image that is entered at these addresses.
     pub(crate) fn new(firmware: &Firmware, entries: &[(u32, String)]) -> References {
         let resolver = Resolver::new(firmware);
-        let mut sightings = words::code(firmware, &resolver);
-        sightings.extend(words::data(firmware, &resolver));
-        let mut references = resolver.graph(sightings);
+        let mut references = words::code(firmware, &resolver);
+        references.extend(words::data(firmware, &resolver));
+        let mut references = resolver.graph(references);
         for (address, name) in entries {
             let node = references.at(u64::from(*address));
             if let Some(node) = node.filter(|node| references.roots.iter().all(|r| r.node != *node))
@@ -205,11 +205,11 @@ impl References {
     }
 }
 
-impl From<Owner> for What {
+impl From<Owner> for NodeKind {
     fn from(owner: Owner) -> Self {
         match owner {
-            Owner::Function(id) => What::Function(id),
-            Owner::Data(index) => What::Data(index),
+            Owner::Function(id) => NodeKind::Function(id),
+            Owner::Data(index) => NodeKind::Data(index),
         }
     }
 }

@@ -55,14 +55,14 @@ pub struct About {
     /// What its files end in, without the dot; none where it is a directory of several files.
     pub extension: Option<&'static str>,
     /// What it takes.
-    pub takes: Takes,
+    pub takes: InputKind,
     /// Who reads it, in a line.
     pub help: &'static str,
 }
 
 /// What a format takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
+pub enum InputKind {
     /// Profiles.
     Profile,
     /// Time lines.
@@ -77,13 +77,13 @@ pub enum Takes {
     Anything,
 }
 
-impl Takes {
+impl InputKind {
     fn profile(self) -> bool {
-        matches!(self, Takes::Profile | Takes::Either | Takes::Rows)
+        matches!(self, InputKind::Profile | InputKind::Either | InputKind::Rows)
     }
 
     fn timeline(self) -> bool {
-        matches!(self, Takes::Timeline | Takes::Either | Takes::Rows)
+        matches!(self, InputKind::Timeline | InputKind::Either | InputKind::Rows)
     }
 }
 

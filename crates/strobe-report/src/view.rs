@@ -88,7 +88,7 @@ const LEFT_OUT: [&str; 6] = {
 };
 
 /// Sections about single threads and handlers: shown where rows are labels, unless asked for.
-const OF_LABELS: [&str; 5] = {
+const PER_THREAD_SECTIONS: [&str; 5] = {
     use ids::section::*;
     [LATENCIES, DURATIONS, WAKE_UPS, WAKE_UP_TIMES, WORST_CASES]
 };
@@ -113,7 +113,8 @@ impl Selection {
                 !self.without.contains(&section.id)
                     && (by_label
                         || is_compared
-                        || !OF_LABELS.contains(&section.id.as_str()) && !is_alone(section))
+                        || !PER_THREAD_SECTIONS.contains(&section.id.as_str())
+                            && !is_alone(section))
             }
         }
     }

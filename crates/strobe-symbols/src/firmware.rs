@@ -19,7 +19,7 @@ use crate::dwarf::{self, Debug, FunctionRange};
 use crate::elf::Elf;
 use crate::error::{Error, Warning, Warnings};
 use crate::exidx::ExceptionIndex;
-use crate::frames::{DebugTables, Scope, ScopeId, Spot, join};
+use crate::frames::{DebugTables, FrameLocation, Scope, ScopeId, join};
 use crate::functions::{DataSymbol, DwarfFunction, Function, FunctionId, Functions, data_symbols};
 use crate::hex;
 use crate::image::{Machine, SectionRange, Segment};
@@ -53,7 +53,7 @@ pub struct Firmware {
     data_symbols: Vec<DataSymbol>,
     data_pieces: Vec<Piece<u32>>,
     pub(crate) debug: DebugTables,
-    pub(crate) spots: Vec<Piece<Spot>>,
+    pub(crate) spots: Vec<Piece<FrameLocation>>,
     trace_names: BTreeMap<u16, String>,
     benchmarks: Benchmarks,
     warnings: Vec<Warning>,

@@ -36,7 +36,7 @@ pub(crate) struct Scope {
 
 /// Attributes of one contiguous run of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct FrameLocation {
     pub(crate) function: Option<FunctionId>,
     pub(crate) scope: Option<ScopeId>,
     pub(crate) place: Option<Place>,
@@ -146,7 +146,10 @@ impl<'a> FramesBatch<'a> {
 }
 
 /// Combines functions, scopes and lines into one table of disjoint pieces.
-pub(crate) fn join(functions: &[Piece<FunctionId>], debug: &DebugTables) -> Vec<Piece<Spot>> {
+pub(crate) fn join(
+    functions: &[Piece<FunctionId>],
+    debug: &DebugTables,
+) -> Vec<Piece<FrameLocation>> {
     let mut borders: Vec<u64> = Vec::with_capacity(
         2 * (functions.len() + debug.scope_pieces.len() + debug.line_pieces.len()),
     );
@@ -160,9 +163,12 @@ pub(crate) fn join(functions: &[Piece<FunctionId>], debug: &DebugTables) -> Vec<
     let mut table = Vec::with_capacity(borders.len());
     for pair in borders.windows(2) {
         let (start, end) = (pair[0], pair[1]);
-        let value =
-            Spot { function: functions.at(start), scope: scopes.at(start), place: lines.at(start) };
-        if value != (Spot { function: None, scope: None, place: None }) {
+        let value = FrameLocation {
+            function: functions.at(start),
+            scope: scopes.at(start),
+            place: lines.at(start),
+        };
+        if value != (FrameLocation { function: None, scope: None, place: None }) {
             table.push(Piece { start, end, value });
         }
     }

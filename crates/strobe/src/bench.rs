@@ -16,8 +16,8 @@ use strobe_experiment::host::{Command, Count, Host, Lease, Probe};
 use strobe_experiment::measurement::{Parts, measurement};
 use strobe_experiment::samples::{Log, Metric, Round, Variant};
 
-use crate::log::Logged;
-use crate::output::Wanted;
+use crate::log::ArchiveArgs;
+use crate::output::OutputArgs;
 use crate::record::duration;
 use crate::{exit, files, interrupt, terminal};
 
@@ -127,14 +127,14 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Commands of this machine")]
     samples: Option<PathBuf>,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
     #[command(flatten)]
-    log: Logged,
+    log: ArchiveArgs,
 }
 
 impl Args {
     /// Registers the files that are written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         // A command may be one word or a line of them.
         let words = self.commands.iter().flat_map(|line| {
             std::iter::once(line.as_str()).chain(line.split_whitespace()).map(Path::new)

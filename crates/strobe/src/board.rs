@@ -15,7 +15,7 @@ use crate::files::{self, Kind};
 
 /// Which board.
 #[derive(clap::Args, Default)]
-pub struct Which {
+pub struct BoardArgs {
     /// Board: a name from `strobe boards` or a board file; by default the one the firmware is
     /// linked for.
     #[arg(long, value_name = "NAME|FILE")]
@@ -42,19 +42,19 @@ pub struct Described {
     clock: Option<Hertz>,
 }
 
-impl Which {
+impl BoardArgs {
     /// The board of that name, or the one that fits the firmware.
     pub fn named(board: Option<String>) -> Self {
-        Which { board, ..Which::default() }
+        BoardArgs { board, ..BoardArgs::default() }
     }
 
     /// That board, or a chip that is described.
     pub fn new(board: Option<String>, described: Described) -> Self {
-        Which { board, described }
+        BoardArgs { board, described }
     }
 
     /// Registers the files that describe it.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads(self.board.iter().filter(|name| is_path(name)));
         self.described.files(named);
     }
@@ -83,7 +83,7 @@ impl Which {
 
 impl Described {
     /// Registers the file that describes it.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads(&self.svd);
     }
 
@@ -107,8 +107,8 @@ pub struct Choice {
 
 /// The board that the user named (a built-in one or a file) or described, or the one that fits the
 /// firmware.
-pub fn choose(options: &Which, firmware: &Firmware) -> anyhow::Result<Choice> {
-    let Which { board, described } = options;
+pub fn choose(options: &BoardArgs, firmware: &Firmware) -> anyhow::Result<Choice> {
+    let BoardArgs { board, described } = options;
     let svd = described.svd.as_deref().map(read_svd).transpose()?.map(Arc::new);
     let choice = match board {
         Some(name) => changed(Choice { board: load(name)?, note: None }, described)?,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use strobe_devices::board::{Board, from_svd};
 
-use crate::files::Named;
+use crate::files::FileSet;
 use crate::{board, exit};
 
 /// List the boards that can be simulated, or make a board file from an SVD file.
@@ -33,7 +33,7 @@ enum Form {
 
 impl Args {
     /// Registers no file: none is both read and written.
-    pub fn files(&self, _: &mut Named) {}
+    pub fn files(&self, _: &mut FileSet) {}
 }
 
 /// Prints one line per board, or a new board file.

@@ -13,7 +13,7 @@ use strobe_decode::pins;
 use strobe_model::measurement::Measurement;
 use strobe_source::simulated::bounding_runs;
 
-use crate::output::Wanted;
+use crate::output::OutputArgs;
 use crate::{files, recording};
 
 const EXAMPLES: &str = "\
@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME=WORDS", requires = "protocol", value_parser = unit)]
     unit: Option<(String, u64)>,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
 }
 
 fn unit(text: &str) -> Result<(String, u64), String> {
@@ -76,7 +76,7 @@ fn unit(text: &str) -> Result<(String, u64), String> {
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         self.source.files(named);
         self.result.files(named);
     }

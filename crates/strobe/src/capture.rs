@@ -5,7 +5,7 @@ use std::path::Path;
 
 use strobe_decode::capture::{self, Capture, Error, Format, Options, Tick};
 
-use crate::files::{self, Kind, Whole};
+use crate::files::{self, AtomicFile, Kind};
 use crate::{exit, interrupt, terminal};
 
 /// Edges that are kept unless somebody asks for more.
@@ -47,7 +47,7 @@ pub fn export(capture: &Capture, path: &Path) -> anyhow::Result<()> {
     let (bytes, notes) = match path.extension().and_then(|e| e.to_str()) {
         Some("sr") => capture::write_sigrok(capture).map_err(|e| failed(&e))?,
         Some("vcd") => {
-            let mut out = Whole::create(path)?;
+            let mut out = AtomicFile::create(path)?;
             capture::write_vcd(capture, &mut out).map_err(|e| failed(&e))?;
             return out.commit();
         }

@@ -21,8 +21,8 @@ use strobe_analyse::budget::{Line, Verdict};
 use strobe_model::measurement::{Number, Unit};
 use strobe_report::check::{github, junit, markdown};
 
-use crate::log::Logged;
-use crate::output::{self, Wanted};
+use crate::log::ArchiveArgs;
+use crate::output::{self, OutputArgs};
 use crate::{exit, files, input, interrupt, terminal};
 use baseline::Baseline;
 use config::Config;
@@ -73,14 +73,14 @@ pub struct Args {
     #[arg(long, conflicts_with_all = REPORTS)]
     watch: bool,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
     #[command(flatten)]
-    log: Logged,
+    log: ArchiveArgs,
 }
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads([&self.budgets]);
         named.writes("--junit", &self.junit);
         named.writes("--markdown", &self.markdown);

@@ -13,7 +13,7 @@ use strobe_source::simulated::run_record::EndReason;
 use strobe_source::{Attach, attach};
 
 use crate::log::is_part;
-use crate::output::Wanted;
+use crate::output::OutputArgs;
 use crate::simulate::{self, Setup, Threads, World};
 use crate::{board, exit, files, input, measurement};
 
@@ -70,7 +70,7 @@ pub struct Args {
     #[command(flatten)]
     world: World,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
 }
 
 const EXAMPLE: &str = "\
@@ -199,9 +199,9 @@ impl Args {
     }
 
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads(self.sides.iter().chain(&self.vs));
-        self.board.iter().for_each(|b| board::Which::named(Some(b.clone())).files(named));
+        self.board.iter().for_each(|b| board::BoardArgs::named(Some(b.clone())).files(named));
         self.described.files(named);
         self.world.files(named);
         self.result.files(named);
@@ -246,7 +246,7 @@ fn one(args: &Args, number: usize, path: &Path, phase: Option<Phase>) -> anyhow:
         ))),
     };
     let setup = Setup {
-        board: board::Which::new(pick("board", &args.board)?, args.described.clone()),
+        board: board::BoardArgs::new(pick("board", &args.board)?, args.described.clone()),
         until: pick("until", &args.until)?.into_iter().collect(),
         world: args.world.silent(),
     };

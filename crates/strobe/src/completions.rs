@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::files::Named;
+use crate::files::FileSet;
 use clap::CommandFactory;
 
 /// Print a completion script for a shell.
@@ -15,7 +15,7 @@ pub struct Args {
 
 impl Args {
     /// Registers no file: none is both read and written.
-    pub fn files(&self, _: &mut Named) {}
+    pub fn files(&self, _: &mut FileSet) {}
 }
 
 /// Prints the script.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use strobe_model::measurement::Severity;
 use strobe_source::cycles::{self, FlashState, Request};
 
-use crate::output::Wanted;
+use crate::output::OutputArgs;
 use crate::simulate::{Run, Threads};
 use crate::source::Sources;
 use crate::{board, exit, files, input, simulate};
@@ -33,14 +33,14 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     source: Vec<PathBuf>,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
     #[command(flatten)]
     simulation: simulate::Options,
 }
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads([&self.firmware]);
         self.simulation.files(named);
         self.result.files(named);

@@ -19,7 +19,7 @@ pub fn default_limit(inputs: &[SerialInput]) -> Option<Limit> {
 
 /// The settings with more patience if one of the firmwares can end by itself: a test that runs for
 /// minutes shall not pass because it was cut short.
-pub fn patient<'a>(
+pub fn extend_limit<'a>(
     settings: &Settings,
     mut firmwares: impl Iterator<Item = &'a Firmware>,
 ) -> Settings {
@@ -68,10 +68,10 @@ mod tests {
         let spins = firmware(&[0xfe, 0xe7]);
         let exits = firmware(&[0xab, 0xbe, 0xfe, 0xe7]);
         let settings = Settings::default();
-        let limit = |firmware| patient(&settings, [firmware].into_iter()).default_limit;
+        let limit = |firmware| extend_limit(&settings, [firmware].into_iter()).default_limit;
         assert_eq!(limit(&spins), Some(DEFAULT_LIMIT));
         assert_eq!(limit(&exits), Some(PATIENCE));
         let endless = Settings { default_limit: None, ..Settings::default() };
-        assert_eq!(patient(&endless, [&exits].into_iter()).default_limit, None);
+        assert_eq!(extend_limit(&endless, [&exits].into_iter()).default_limit, None);
     }
 }

@@ -11,8 +11,8 @@ use strobe_report::export::Choice;
 
 use crate::bench::{TOOL, Workplace};
 use crate::files::{self, Kind};
-use crate::log::Logged;
-use crate::output::Wanted;
+use crate::log::ArchiveArgs;
+use crate::output::OutputArgs;
 use crate::{exit, input, interrupt, terminal};
 
 const EXAMPLES: &str = "\
@@ -74,14 +74,14 @@ struct RunArgs {
     #[arg(long)]
     expect: bool,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
     #[command(flatten)]
-    log: Logged,
+    log: ArchiveArgs,
 }
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         match &self.action {
             Action::Run(args) => {
                 named.reads([args.directory.join(FILE)]);

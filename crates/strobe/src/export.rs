@@ -8,11 +8,11 @@ use strobe_model::measurement::ids;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use strobe_model::measurement::{Content, Measurement};
 use strobe_model::spelling;
-use strobe_report::export::{self, Choice, Export, ExportError, FORMATS, Output, Takes};
+use strobe_report::export::{self, Choice, Export, ExportError, FORMATS, InputKind, Output};
 use strobe_source::archive::{Names, NoNames};
 use strobe_source::simulated::{Settings, TimelineSettings};
 
-use crate::files::{self, Whole};
+use crate::files::{self, AtomicFile};
 use crate::report::{Kind, detect};
 use crate::{
     board, events, exit, input, interrupt, measurement, output, simulate, terminal, traced,
@@ -81,7 +81,7 @@ pub struct Args {
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         let inputs =
             [Some(&self.path), self.elf.as_ref(), self.metadata.as_ref(), self.meanings.as_ref()];
         named.reads(inputs.into_iter().flatten());
@@ -205,7 +205,7 @@ fn failed(error: ExportError, args: &Args, of: &Measurement) -> anyhow::Error {
 
 /// How to get the time line that a format wants and a measurement lacks.
 fn how_to_time(args: &Args, of: &Measurement) -> &'static str {
-    let wants = args.to.about().takes == Takes::Timeline && of.timelines().next().is_none();
+    let wants = args.to.about().takes == InputKind::Timeline && of.timelines().next().is_none();
     match of.instrument.kind.as_str() {
         "trace pin" if wants => {
             "; a time line needs local timestamps in the stream, the core's clock and the cycles \
@@ -280,7 +280,7 @@ impl Args {
 /// A directory of its own.
 struct Folder {
     path: PathBuf,
-    file: Option<Whole>,
+    file: Option<AtomicFile>,
 }
 
 impl Folder {
@@ -295,15 +295,15 @@ impl Folder {
     }
 
     fn finish(self) -> anyhow::Result<()> {
-        self.file.map_or(Ok(()), Whole::commit)
+        self.file.map_or(Ok(()), AtomicFile::commit)
     }
 }
 
 impl Output for Folder {
     fn file(&mut self, name: &str) -> io::Result<&mut dyn Write> {
         std::fs::create_dir_all(&self.path)?;
-        self.file.take().map_or(Ok(()), Whole::commit).map_err(io::Error::other)?;
-        let whole = Whole::create(&self.path.join(name)).map_err(io::Error::other)?;
+        self.file.take().map_or(Ok(()), AtomicFile::commit).map_err(io::Error::other)?;
+        let whole = AtomicFile::create(&self.path.join(name)).map_err(io::Error::other)?;
         Ok(self.file.insert(whole))
     }
 }

@@ -19,7 +19,7 @@ pub use ledger::{is_new_output, will_read};
 pub use read::{Kind, below, bytes, folders, head, is_directory, open, stream, text};
 pub use recording::Recording;
 pub use write::{
-    Whole, append, cannot_write, folder, fresh, link, log, log_failed, logs_are_whole, replace,
+    AtomicFile, append, cannot_write, commit_logs, folder, fresh, link, log, log_failed, replace,
     within, write,
 };
 
@@ -36,12 +36,12 @@ pub fn of_output<P: AsRef<Path> + ?Sized>(path: &P) -> Option<&Path> {
 /// Files that are named elsewhere, as a rig's firmware, are registered when they are read, which
 /// is before anything is written.
 #[derive(Default)]
-pub struct Named {
+pub struct FileSet {
     inputs: Vec<PathBuf>,
     outputs: Vec<(String, PathBuf)>,
 }
 
-impl Named {
+impl FileSet {
     /// Files that are read; with those in it if it is a directory.
     pub fn reads<P: AsRef<Path>>(&mut self, paths: impl IntoIterator<Item = P>) -> &mut Self {
         self.inputs.extend(paths.into_iter().map(|path| path.as_ref().to_owned()));
@@ -72,14 +72,14 @@ impl Named {
     pub fn within(self, directory: &Path) -> Self {
         let from_there = |path: PathBuf| directory.join(path);
         let outputs = self.outputs.into_iter();
-        Named {
+        FileSet {
             inputs: self.inputs.into_iter().map(from_there).collect(),
             outputs: outputs.map(|(option, path)| (option, from_there(path))).collect(),
         }
     }
 
     /// The files of others as well.
-    pub fn add(&mut self, others: Named) -> &mut Self {
+    pub fn add(&mut self, others: FileSet) -> &mut Self {
         self.inputs.extend(others.inputs);
         self.outputs.extend(others.outputs);
         self

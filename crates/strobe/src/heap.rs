@@ -14,8 +14,8 @@ use strobe_symbols::Firmware;
 
 use crate::files::{self, Kind};
 use crate::host::RerunHost;
-use crate::log::Logged;
-use crate::output::Wanted;
+use crate::log::ArchiveArgs;
+use crate::output::OutputArgs;
 use crate::report::{self, detect};
 use crate::rig::{self, Rig};
 use crate::run::By;
@@ -106,14 +106,14 @@ pub struct Args {
     #[command(flatten)]
     setup: Setup,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
     #[command(flatten)]
-    log: Logged,
+    log: ArchiveArgs,
 }
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads(self.firmware.iter().chain(&self.rig));
         named.reads(self.load.iter().map(|load| &load.path));
         named.reads(&self.elf);
@@ -155,7 +155,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return run_rig(rig, args);
     }
     let path = args.firmware.as_deref().unwrap_or(Path::new(""));
-    rig::is_no_firmware(path)?;
+    rig::reject_rig(path)?;
     if let Some(measurement) = recorded(path, args)? {
         return shown(args, measurement);
     }

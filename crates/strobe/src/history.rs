@@ -8,7 +8,7 @@ use strobe_archive::history::{grew, of_item, overview};
 use strobe_archive::{Filter, Key};
 use strobe_model::number::first_of;
 
-use crate::output::Wanted;
+use crate::output::OutputArgs;
 use crate::{archive, exit, files};
 
 /// The number of names in a message.
@@ -60,12 +60,12 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     figure: Option<String>,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
 }
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads_archive(&self.directory);
         self.result.files(named);
     }

@@ -39,7 +39,7 @@ pub fn on_interrupt() -> Arc<AtomicBool> {
 /// Until somebody looks at the flag, SIGTERM and SIGHUP end the process with the code that Ctrl-C
 /// ends it with, and not with one for each.
 #[cfg(unix)]
-pub fn end_as_ctrl_c() {
+pub fn install_handlers() {
     for signal in terminations() {
         let code = exit::INTERRUPTED.into();
         let at_once = Arc::clone(&AT_ONCE);
@@ -49,7 +49,7 @@ pub fn end_as_ctrl_c() {
 
 /// There are no such requests.
 #[cfg(not(unix))]
-pub fn end_as_ctrl_c() {}
+pub fn install_handlers() {}
 
 /// Does what takes long without a look at the flag, and yields no result that could be shown in
 /// part: signals end the process meanwhile.
@@ -62,7 +62,7 @@ pub fn ends_at_once<T>(work: impl FnOnce() -> T) -> T {
 
 /// A file at its size limit (`ulimit -f`) is an error of the write, with its own message and exit
 /// code, and does not end the process.
-pub fn outlive_file_limits() {
+pub fn ignore_sigxfsz() {
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }

@@ -178,7 +178,7 @@ const BOARDS_HERE: &str = "here sim:BOARD names a board in place of --board BOAR
 /// The simulated board of that name or for that firmware, if it can run it: what cannot begin is no
 /// source that broke off.
 fn simulated_board(name: Option<&str>, firmware: &Firmware) -> anyhow::Result<Board> {
-    let which = board::Which::named(name.map(str::to_owned));
+    let which = board::BoardArgs::named(name.map(str::to_owned));
     let fitting = board::choose(&which, firmware).and_then(|choice| {
         simulated::prepare(firmware, &choice.board).map_err(simulate::explain)?;
         Ok(choice.board)

@@ -12,7 +12,7 @@ use strobe_archive::date;
 use crate::{exit, files, measurement, output};
 pub use entry::is_part;
 use entry::{Entry, Names};
-pub use logged::Logged;
+pub use logged::ArchiveArgs;
 use source::Source;
 
 const EXAMPLES: &str = "\
@@ -61,7 +61,7 @@ pub struct Args {
 
 impl Args {
     /// Registers the files that are read.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads(&self.measurements);
     }
 }

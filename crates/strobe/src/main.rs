@@ -84,7 +84,7 @@ macro_rules! commands {
         }
 
         impl Command {
-            fn files(&self, named: &mut files::Named) {
+            fn files(&self, named: &mut files::FileSet) {
                 match self {
                     $(Command::$name(args) => args.files(named),)*
                 }
@@ -129,8 +129,8 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == experiment_host::SUPERVISOR) {
         return experiment_host::supervise().into();
     }
-    interrupt::outlive_file_limits();
-    interrupt::end_as_ctrl_c();
+    interrupt::ignore_sigxfsz();
+    interrupt::install_handlers();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return explain(&error),
@@ -143,8 +143,8 @@ fn main() -> ExitCode {
 }
 
 /// The files that the arguments name.
-fn named(command: &Command) -> files::Named {
-    let mut named = files::Named::default();
+fn named(command: &Command) -> files::FileSet {
+    let mut named = files::FileSet::default();
     command.files(&mut named);
     named
 }
@@ -153,7 +153,7 @@ fn named(command: &Command) -> files::Named {
 fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
     named(command).register()?;
     let code = command.run()?;
-    files::logs_are_whole()?;
+    files::commit_logs()?;
     Ok(code)
 }
 

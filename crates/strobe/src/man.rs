@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::files::Named;
+use crate::files::FileSet;
 use crate::{exit, files, output, version};
 
 /// Print a manual page, or write all of them into a folder.
@@ -24,7 +24,7 @@ pub struct Args {
 
 impl Args {
     /// Registers no file: none is both read and written.
-    pub fn files(&self, _: &mut Named) {}
+    pub fn files(&self, _: &mut FileSet) {}
 }
 
 /// Prints one page, for `man -l -`, or writes all.

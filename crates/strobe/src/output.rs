@@ -46,7 +46,7 @@ pub enum Format {
 
 /// How a command's result is wanted.
 #[derive(clap::Args)]
-pub struct Wanted {
+pub struct OutputArgs {
     /// Leave out the explanations.
     #[arg(long)]
     terse: bool,
@@ -67,9 +67,9 @@ pub struct Wanted {
     top: Option<usize>,
 }
 
-impl Wanted {
+impl OutputArgs {
     /// Registers the file that is written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.writes("-o", self.path());
     }
 

@@ -14,7 +14,7 @@ use strobe_model::spelling;
 use strobe_report::text::Selection;
 use strobe_source::simulated::bounding_runs;
 
-use crate::output::Wanted;
+use crate::output::OutputArgs;
 use crate::recording::{self, Opened};
 use crate::{capture, exit, files};
 
@@ -74,12 +74,12 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
 }
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         self.source.files(named);
         named.reads(&self.against);
         named.writes("--export", &self.export);

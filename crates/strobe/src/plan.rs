@@ -8,7 +8,7 @@ use strobe_report::text::Selection;
 use strobe_source::plan::measurement;
 use strobe_source::plan::report::Verdict;
 
-use crate::output::Wanted;
+use crate::output::OutputArgs;
 use crate::{exit, files, input, trace_options};
 
 const EXAMPLES: &str = "\
@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, value_enum, conflicts_with = "registers")]
     script: Option<Script>,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -56,7 +56,7 @@ enum Script {
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads(&self.elf);
         self.result.files(named);
     }

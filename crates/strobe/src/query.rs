@@ -50,7 +50,7 @@ enum Format {
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads_archive(&self.directory);
         named.writes("-o", self.output.as_deref().and_then(files::of_output));
     }

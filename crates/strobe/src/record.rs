@@ -82,7 +82,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 
 impl Args {
     /// Registers the files that are read and written; the source is when it is opened.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads(&self.elf);
         named.writes("-o", files::of_output(&self.output));
     }
@@ -120,7 +120,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         heard: Instant::now(),
         bar: bar(args.quiet),
         shown: Instant::now(),
-        warned: Warned::default(),
+        warned: LoggedWarnings::default(),
     };
     let ended = session.record(&early.unwrap_or_else(on_interrupt));
     session.finish(ended)
@@ -194,7 +194,7 @@ pub const SILENCE: &str = "silence";
 
 /// What was warned of once.
 #[derive(Default)]
-struct Warned {
+struct LoggedWarnings {
     garbage: bool,
     line: bool,
     silence: bool,
@@ -211,7 +211,7 @@ struct Session<'a> {
     heard: Instant,
     bar: ProgressBar,
     shown: Instant,
-    warned: Warned,
+    warned: LoggedWarnings,
 }
 
 impl Session<'_> {

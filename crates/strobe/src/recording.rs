@@ -48,7 +48,7 @@ pub struct Source {
 
 impl Source {
     /// Registers the files that are read.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads([&self.file]);
         named.reads(self.load.iter().map(|load| &load.path));
         self.setup.files(named);

@@ -12,8 +12,8 @@ use strobe_source::archive as source;
 
 use strobe_symbols::Firmware;
 
-use crate::log::Logged;
-use crate::output::Wanted;
+use crate::log::ArchiveArgs;
+use crate::output::OutputArgs;
 use crate::run::By;
 use crate::{events, exit, files, input, interrupt, measurement, show, traced};
 
@@ -72,9 +72,9 @@ pub struct Args {
     #[arg(long)]
     treemap: bool,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
     #[command(flatten)]
-    log: Logged,
+    log: ArchiveArgs,
     /// The metadata of a stream of events, if it is not beside it.
     #[arg(long, value_name = "FILE", help_heading = "Traces of events")]
     metadata: Option<PathBuf>,
@@ -105,7 +105,7 @@ pub struct Args {
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         let others = [&self.elf, &self.symbols, &self.metadata, &self.meanings, &self.published];
         named.reads(others.into_iter().flatten().chain([&self.path]));
         self.options.files(named);
@@ -113,7 +113,7 @@ impl Args {
     }
 
     /// An option that was given and that a measurement has no use for.
-    fn of_streams(&self) -> Option<&'static str> {
+    fn stream_only_option(&self) -> Option<&'static str> {
         let given = [
             (self.elf.is_some(), "--elf"),
             (self.symbols.is_some(), "--symbols"),
@@ -171,7 +171,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         && args.metadata.is_none()
         && let Some(measurement) = measurement::read(&args.path)?
     {
-        if let Some(option) = args.of_streams() {
+        if let Some(option) = args.stream_only_option() {
             let file = args.path.display();
             let text = format!("{option} is for streams, and {file} is a measurement");
             return Err(exit::usage(text));

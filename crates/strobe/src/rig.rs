@@ -162,7 +162,7 @@ impl Rig {
 }
 
 /// Refuses a rig file where a firmware is expected.
-pub fn is_no_firmware(path: &Path) -> anyhow::Result<()> {
+pub fn reject_rig(path: &Path) -> anyhow::Result<()> {
     if path.extension().is_some_and(|extension| extension == "toml") {
         let text = format!("{}: a rig file is given with --rig", path.display());
         return Err(exit::usage(text));

@@ -11,8 +11,8 @@ use strobe_source::{Attach, attach};
 use strobe_symbols::{Firmware, Function};
 
 use crate::host::RerunHost;
-use crate::log::Logged;
-use crate::output::{Format, Wanted};
+use crate::log::ArchiveArgs;
+use crate::output::{Format, OutputArgs};
 use crate::rig::{self, Rig};
 use crate::simulate::{PathFor, Threads};
 use crate::source::Sources;
@@ -51,7 +51,7 @@ pub struct Args {
     thread: Option<String>,
     /// Who ran when: at the end, or around the worst latency (of --thread, if given).
     #[arg(long, value_name = "PART", value_enum, num_args = 0..=1, default_missing_value = "last")]
-    timeline: Option<Part>,
+    timeline: Option<TimelinePart>,
     /// How much time --timeline shows.
     #[arg(long, value_name = "TIME", default_value = "5ms", requires = "timeline")]
     span: String,
@@ -75,11 +75,11 @@ pub struct Args {
     source: Vec<PathBuf>,
     /// Put what is needed to read the measurement without the ELF file into it.
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
-    attach: Vec<What>,
+    attach: Vec<Attachment>,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
     #[command(flatten)]
-    log: Logged,
+    log: ArchiveArgs,
     /// Write what leaves the trace pin (SWO) of a Cortex-M3 or M4 to a file: the bytes alone. What
     /// it sends is programmed by the firmware or with --trace-write.
     #[arg(long, value_name = "FILE", conflicts_with = "rig")]
@@ -105,7 +105,7 @@ pub enum By {
 
 /// What can go with a measurement.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum What {
+enum Attachment {
     /// Functions and variables with their sizes.
     Symbols,
     /// The instructions of functions that ran.
@@ -116,7 +116,7 @@ enum What {
 
 /// Which part of the run a timeline shows.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Part {
+pub enum TimelinePart {
     /// The end.
     Last,
     /// Around the worst latency from a thread's wake-up to its run or, without threads, of an
@@ -131,7 +131,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return run_rig(rig, args);
     }
     let path = args.firmware.as_deref().unwrap_or(Path::new(""));
-    rig::is_no_firmware(path)?;
+    rig::reject_rig(path)?;
     let firmware = input::firmware(path)?;
     let choice = board::choose(&args.simulation.setup.board, &firmware)?;
     // A wrong name shall not cost a whole run.
@@ -192,7 +192,7 @@ fn functions<'a>(firmware: &'a Firmware, names: &[String]) -> anyhow::Result<Vec
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads(self.firmware.iter().chain(&self.rig));
         named.reads(self.load.iter().map(|load| &load.path));
         named.reads(&self.allocators);
@@ -203,7 +203,7 @@ impl Args {
 
     /// The source files that lines are read from when the run is over, if any are.
     pub fn sources(&self) -> Option<Sources> {
-        let reads = self.attach.contains(&What::Source) || !self.annotate.is_empty();
+        let reads = self.attach.contains(&Attachment::Source) || !self.annotate.is_empty();
         reads.then(|| Sources::new(&self.source))
     }
 
@@ -219,9 +219,9 @@ impl Args {
         let mut sources = Sources::new(&self.source);
         let mut line = |file: &str, line| sources.text(file, line);
         let what = Attach {
-            symbols: wants(What::Symbols),
-            disassembly: wants(What::Disassembly) || annotates,
-            source: (wants(What::Source) || annotates).then_some(&mut line),
+            symbols: wants(Attachment::Symbols),
+            disassembly: wants(Attachment::Disassembly) || annotates,
+            source: (wants(Attachment::Source) || annotates).then_some(&mut line),
             also: if annotates { annotated.to_vec() } else { Vec::new() },
         };
         attach(measurement, firmware, what);
@@ -253,7 +253,7 @@ fn timeline(args: &Args) -> anyhow::Result<Option<TimelineSettings>> {
     let Some(part) = args.timeline else { return Ok(None) };
     match simulate::limit(&args.span) {
         Some(Limit::Nanoseconds(nanoseconds)) if nanoseconds > 0 => {
-            Ok(Some(TimelineSettings { worst: part == Part::Worst, nanoseconds }))
+            Ok(Some(TimelineSettings { worst: part == TimelinePart::Worst, nanoseconds }))
         }
         _ => Err(exit::usage(format!("--span {}: a time such as 5ms or 200us", args.span))),
     }

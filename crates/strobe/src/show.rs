@@ -5,7 +5,7 @@ use strobe_model::measurement::{Measurement, ids};
 use strobe_report::text::{Selection, Tree};
 
 use crate::exit;
-use crate::output::Wanted;
+use crate::output::OutputArgs;
 use crate::run::By;
 
 impl From<By> for attribution::By {
@@ -21,7 +21,7 @@ impl From<By> for attribution::By {
 }
 
 /// What of a measurement is shown as text.
-pub fn selection(wanted: &Wanted, by: By, tree: bool, annotate: Vec<String>) -> Selection {
+pub fn selection(wanted: &OutputArgs, by: By, tree: bool, annotate: Vec<String>) -> Selection {
     let tree = tree.then(Tree::default);
     Selection { by: by.into(), tree, annotate, ..wanted.selection() }
 }

@@ -104,7 +104,7 @@ impl<'a> Run<'a> {
         let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(recorder);
         terminal = terminal.with_trace(trace);
         let interrupted = interrupt::on_interrupt();
-        let settings = &ending::patient(&settings, [firmware].into_iter());
+        let settings = &ending::extend_limit(&settings, [firmware].into_iter());
         let result = simulated::run(firmware, &choice.board, settings, &mut terminal, &interrupted);
         let galleries = terminal.finish().into_iter().collect();
         let outcome = result.map_err(explain)?;

@@ -8,8 +8,8 @@ use strobe_model::measurement::Measurement;
 use strobe_report::text::Tree;
 
 use crate::files::{self, Kind};
-use crate::log::Logged;
-use crate::output::Wanted;
+use crate::log::ArchiveArgs;
+use crate::output::OutputArgs;
 use crate::{exit, input, measurement};
 
 const EXAMPLES: &str = "\
@@ -65,14 +65,14 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
     #[command(flatten)]
-    log: Logged,
+    log: ArchiveArgs,
 }
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads(
             [Some(&self.firmware), self.map.as_ref(), self.layers.as_ref()].into_iter().flatten(),
         );

@@ -11,8 +11,8 @@ use strobe_source::simulated::StackUse;
 use strobe_symbols::Firmware;
 
 use crate::files::{self, Kind};
-use crate::log::Logged;
-use crate::output::Wanted;
+use crate::log::ArchiveArgs;
+use crate::output::OutputArgs;
 use crate::simulate::{self, Setup};
 use crate::{board, exit, input};
 
@@ -51,14 +51,14 @@ pub struct Args {
     #[command(flatten)]
     setup: Setup,
     #[command(flatten)]
-    result: Wanted,
+    result: OutputArgs,
     #[command(flatten)]
-    log: Logged,
+    log: ArchiveArgs,
 }
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads([&self.firmware]);
         named.reads(&self.annotations);
         named.reads(self.ram.iter().map(|(_, path)| path));

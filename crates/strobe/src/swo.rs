@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use strobe_source::simulated::trace::Pin;
 
-use crate::files::{self, Whole};
+use crate::files::{self, AtomicFile};
 
 /// A file that bytes go to as they leave the pin.
 pub struct Raw {
     path: PathBuf,
-    out: Whole,
+    out: AtomicFile,
     bytes: u64,
     /// The first thing that went wrong; nothing is written after it.
     failed: Option<io::Error>,
@@ -19,7 +19,7 @@ pub struct Raw {
 impl Raw {
     /// A file that is there when the run has ended.
     pub fn create(path: &Path) -> anyhow::Result<Self> {
-        Ok(Raw { path: path.to_owned(), out: Whole::create(path)?, bytes: 0, failed: None })
+        Ok(Raw { path: path.to_owned(), out: AtomicFile::create(path)?, bytes: 0, failed: None })
     }
 
     /// Closes the file; returns how many bytes are in it.

@@ -13,7 +13,7 @@ use strobe_report::text::{Top, top};
 use strobe_source::traced::Session;
 use strobe_symbols::Firmware;
 
-use crate::files::Named;
+use crate::files::FileSet;
 use crate::flashing::{self, Progress};
 use crate::interrupt::on_interrupt;
 use crate::link::{self, Opened};
@@ -65,7 +65,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 impl Args {
     /// Registers no file: none is both read and written.
-    pub fn files(&self, _: &mut Named) {}
+    pub fn files(&self, _: &mut FileSet) {}
 }
 
 /// Opens and shows until it ends.

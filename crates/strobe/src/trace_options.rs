@@ -254,7 +254,7 @@ fn family(text: &str) -> Result<&'static Target, String> {
 }
 
 /// What the options come to.
-pub struct Wanted {
+pub struct RttFilter {
     /// The settings.
     pub settings: TraceSettings,
     /// What the firmware was said to do.
@@ -265,7 +265,7 @@ pub struct Wanted {
     asked_cycles: Option<u32>,
 }
 
-impl Wanted {
+impl RttFilter {
     /// The plan of it.
     pub fn plan(&self) -> anyhow::Result<PlanReport> {
         let plan = plan::plan(&self.settings, &self.load, self.target);
@@ -299,7 +299,7 @@ impl Options {
         &self,
         firmware: Option<&Firmware>,
         default_target: Option<&'static Target>,
-    ) -> anyhow::Result<Wanted> {
+    ) -> anyhow::Result<RttFilter> {
         let (mut settings, planned) = self.base()?;
         let planned = planned.as_deref().and_then(target::find);
         let target = self.target.or(default_target).or(planned).unwrap_or(&TARGETS[0]);
@@ -335,7 +335,7 @@ impl Options {
             watches: self.watch.iter().map(|watch| watch.rate).collect(),
             asleep_percent: self.asleep,
         };
-        let mut wanted = Wanted { settings, load, target, asked_cycles: None };
+        let mut wanted = RttFilter { settings, load, target, asked_cycles: None };
         self.sample(&mut wanted)?;
         Ok(wanted)
     }
@@ -381,7 +381,7 @@ impl Options {
         Watches::new(watches).map_err(|e| exit::usage(e.to_string()))
     }
 
-    fn sample(&self, wanted: &mut Wanted) -> anyhow::Result<()> {
+    fn sample(&self, wanted: &mut RttFilter) -> anyhow::Result<()> {
         let core_hz = wanted.settings.core_hz.get();
         let asked = match (self.period, self.rate) {
             (Some(Period::None), _) => {
@@ -402,7 +402,7 @@ impl Options {
 }
 
 /// The shortest period with which the plan fits, or the longest there is.
-fn fit(wanted: &mut Wanted) -> anyhow::Result<()> {
+fn fit(wanted: &mut RttFilter) -> anyhow::Result<()> {
     for sampling in PcSampling::all() {
         wanted.settings.sampling = Some(sampling);
         if wanted.plan()?.verdict == Verdict::Fits {

@@ -15,7 +15,7 @@ use strobe_source::traced::StreamRecord;
 use strobe_source::traced::{self, Port, ReplayError, Session};
 use strobe_symbols::Firmware;
 
-use crate::files::{self, Whole};
+use crate::files::{self, AtomicFile};
 use crate::{capture, exit, input, interrupt, link};
 
 pub use options::{Options, hertz};
@@ -116,7 +116,7 @@ pub fn begin(
 ) -> anyhow::Result<Session> {
     let settings = options.settings(header, firmware)?;
     let open = |(number, name): &(u8, String)| {
-        let sink = Box::new(Whole::create(Path::new(name))?);
+        let sink = Box::new(AtomicFile::create(Path::new(name))?);
         Ok(Port { number: *number, name: name.clone(), sink })
     };
     let ports = options.port.iter().map(open).collect::<anyhow::Result<_>>()?;

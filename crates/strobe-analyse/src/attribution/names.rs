@@ -4,24 +4,24 @@
 use foldhash::{HashMap, HashSet};
 use strobe_model::measurement::Profile;
 
-use super::{Row, Spot};
+use super::{Row, RowPlace};
 
 /// What a row is called before its namesakes are known.
-pub(super) fn name(profile: &Profile, spot: &Spot) -> String {
+pub(super) fn name(profile: &Profile, spot: &RowPlace) -> String {
     let file = |file: u32| profile.files.get(file as usize).map_or("(no file)", String::as_str);
     match spot {
-        Spot::Function(function) => profile.function_name(*function).to_owned(),
-        Spot::Line(path, line) => format!("{}:{line}", file(*path)),
-        Spot::NoLine(function) => format!("{} (no line)", profile.function_name(*function)),
-        Spot::Address(address) => address.to_string(),
-        Spot::NoAddress(function) => {
+        RowPlace::Function(function) => profile.function_name(*function).to_owned(),
+        RowPlace::Line(path, line) => format!("{}:{line}", file(*path)),
+        RowPlace::NoLine(function) => format!("{} (no line)", profile.function_name(*function)),
+        RowPlace::Address(address) => address.to_string(),
+        RowPlace::NoAddress(function) => {
             format!("{} (no address)", profile.function_name(*function))
         }
-        Spot::File(Some(path)) => file(*path).to_owned(),
-        Spot::File(None) => "(no file)".to_owned(),
-        Spot::Label(Some(label)) => label_name(profile, *label),
-        Spot::Label(None) => "(no label)".to_owned(),
-        Spot::Nowhere(label) => {
+        RowPlace::File(Some(path)) => file(*path).to_owned(),
+        RowPlace::File(None) => "(no file)".to_owned(),
+        RowPlace::Label(Some(label)) => label_name(profile, *label),
+        RowPlace::Label(None) => "(no label)".to_owned(),
+        RowPlace::Nowhere(label) => {
             let label = label.and_then(|label| profile.labels.get(label as usize));
             format!("({})", label.map_or("nowhere", |label| label.value.as_str()))
         }
@@ -54,8 +54,9 @@ pub(super) fn set_apart(profile: &Profile, rows: &mut [Row]) {
             return;
         }
         for at in namesakes {
-            let (Spot::Function(Some(f)) | Spot::NoLine(Some(f)) | Spot::NoAddress(Some(f))) =
-                rows[at].spot
+            let (RowPlace::Function(Some(f))
+            | RowPlace::NoLine(Some(f))
+            | RowPlace::NoAddress(Some(f))) = rows[at].spot
             else {
                 continue;
             };

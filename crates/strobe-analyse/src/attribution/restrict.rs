@@ -8,7 +8,7 @@ use strobe_model::measurement::{
 
 use crate::{bands, evidence};
 
-use super::{Amount, By, Spot, named, only, rows};
+use super::{Amount, By, RowPlace, named, only, rows};
 
 /// The part of a measurement that belongs to the threads and handlers that a name means: their
 /// samples and calls, and the totals, causes and balance of the profile's measures. What else the
@@ -106,7 +106,7 @@ fn totals(profile: &Profile, part: &mut Measurement) {
     if part.coverage.seen.as_ref().is_some_and(|seen| *seen.unit() == measure.unit) {
         part.coverage.seen = Some(figure(all));
     }
-    let unnamed = flat.rows.iter().filter(|row| row.spot == Spot::Function(None));
+    let unnamed = flat.rows.iter().filter(|row| row.spot == RowPlace::Function(None));
     let unnamed = count(unnamed.map(|row| row.sums.busy().value).sum());
     let balances = part.balances.iter().map(Balance::parts);
     let lost = balances.into_iter().find(|parts| parts.unit == measure.unit);

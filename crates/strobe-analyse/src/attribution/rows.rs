@@ -24,7 +24,7 @@ pub enum By {
 
 /// What one row of a flat view stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Spot {
+pub enum RowPlace {
     /// A function, by index; `None` for code outside every known one.
     Function(Option<u32>),
     /// A source line: file by index, line from 1.
@@ -48,7 +48,7 @@ pub enum Spot {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// What it stands for.
-    pub spot: Spot,
+    pub spot: RowPlace,
     /// Function, `file:line`, address, file or label; no two rows share one.
     pub name: String,
     /// What was measured there. Measures that only call chains have are known by function and by
@@ -95,7 +95,7 @@ pub fn rows(profile: &Profile, measure: &str, by: &By) -> Option<Flat> {
         inclusive_modelled: false,
     };
     let mut rows: Vec<Row> = Vec::new();
-    let mut row_of: HashMap<Spot, usize> = HashMap::default();
+    let mut row_of: HashMap<RowPlace, usize> = HashMap::default();
     for i in 0..samples.len() {
         let location = if at_chain { innermost(profile, samples.at[i]) } else { samples.at[i] };
         let spot = spot(profile, location, samples.label(i), by);
@@ -164,39 +164,39 @@ fn innermost(profile: &Profile, stack: Option<u32>) -> Option<u32> {
     profile.stacks.location.get(stack? as usize).copied()
 }
 
-fn spot(profile: &Profile, location: Option<u32>, label: Option<u32>, by: &By) -> Spot {
+fn spot(profile: &Profile, location: Option<u32>, label: Option<u32>, by: &By) -> RowPlace {
     if let By::Label(keys) = by {
         return label_spot(profile, label, keys);
     }
-    let Some(location) = location else { return Spot::Nowhere(label) };
+    let Some(location) = location else { return RowPlace::Nowhere(label) };
     let function = profile.function_at(location);
     let frame = profile.frames_at(location).next();
     let file = frame.and_then(|frame| profile.frames.file.get(frame).copied().flatten());
     let line = frame.and_then(|frame| profile.frames.line.get(frame).copied().flatten());
     match by {
-        By::Function | By::Label(_) => Spot::Function(function),
-        By::File => Spot::File(file.or_else(|| {
+        By::Function | By::Label(_) => RowPlace::Function(function),
+        By::File => RowPlace::File(file.or_else(|| {
             // Code without lines, and data, are in the file of what holds them.
             let function = function.filter(|_| frame.is_none())?;
             profile.functions.file.get(function as usize).copied().flatten()
         })),
         By::Line => match (file, line) {
-            (Some(file), Some(line)) => Spot::Line(file, line),
-            _ => Spot::NoLine(function),
+            (Some(file), Some(line)) => RowPlace::Line(file, line),
+            _ => RowPlace::NoLine(function),
         },
         By::Address => match profile.locations.address.get(location as usize).copied().flatten() {
-            Some(address) => Spot::Address(address),
-            None => Spot::NoAddress(function),
+            Some(address) => RowPlace::Address(address),
+            None => RowPlace::NoAddress(function),
         },
     }
 }
 
-fn label_spot(profile: &Profile, label: Option<u32>, keys: &[String]) -> Spot {
+fn label_spot(profile: &Profile, label: Option<u32>, keys: &[String]) -> RowPlace {
     let known = label.and_then(|at| profile.labels.get(at as usize));
     match known {
-        Some(known) if !keys.is_empty() && !keys.contains(&known.key) => Spot::Nowhere(label),
-        Some(_) => Spot::Label(label),
-        None => Spot::Label(None),
+        Some(known) if !keys.is_empty() && !keys.contains(&known.key) => RowPlace::Nowhere(label),
+        Some(_) => RowPlace::Label(label),
+        None => RowPlace::Label(None),
     }
 }
 
@@ -206,14 +206,16 @@ fn called(
     profile: &Profile,
     measure: &str,
     rows: &mut [Row],
-    at: &HashMap<Spot, usize>,
+    at: &HashMap<RowPlace, usize>,
     known: &[bool],
 ) {
     let Some(tree) = tree(profile, measure) else { return };
     tree.walk(|node, is_outermost| {
         let node = &tree.nodes[node];
         let Place::Function(function) = node.place else { return };
-        let Some(row) = at.get(&Spot::Function(function)).map(|i| &mut rows[*i]) else { return };
+        let Some(row) = at.get(&RowPlace::Function(function)).map(|i| &mut rows[*i]) else {
+            return;
+        };
         for (i, value) in node.others.iter().enumerate().filter(|(i, _)| !known[*i]) {
             add_known(&mut row.sums.others[i], *value);
         }
@@ -230,7 +232,7 @@ fn labelled(
     profile: &Profile,
     by: &By,
     rows: &mut [Row],
-    at: &HashMap<Spot, usize>,
+    at: &HashMap<RowPlace, usize>,
     known: &[bool],
 ) {
     let chains = &profile.chains;

@@ -166,7 +166,7 @@ proptest! {
     #[test]
     fn inclusive_is_at_least_self_and_at_most_everything(profile in drawn()) {
         let flat = rows(&profile, "cycles", &By::Function).unwrap();
-        for row in flat.rows.iter().filter(|row| !matches!(row.spot, Spot::Nowhere(_))) {
+        for row in flat.rows.iter().filter(|row| !matches!(row.spot, RowPlace::Nowhere(_))) {
             let inclusive = row.inclusive.unwrap().value;
             prop_assert!(inclusive >= row.sums.busy().value, "{row:?}");
             prop_assert!(inclusive <= flat.total.busy().value, "{row:?}");
@@ -186,7 +186,7 @@ proptest! {
             prop_assert_eq!((sum.all, sum.idle), (whole.all, whole.idle), "{:?}", by);
             for (label, part) in labels.iter().zip(&parts) {
                 let all = rows(&profile, "cycles", &By::Label(Vec::new())).unwrap();
-                let row = all.rows.iter().find(|row| row.spot == Spot::Label(*label));
+                let row = all.rows.iter().find(|row| row.spot == RowPlace::Label(*label));
                 let expected = row.map_or(Amount::default(), |row| row.sums.all);
                 prop_assert_eq!(total(part).all, expected);
             }

@@ -7,7 +7,7 @@ use strobe_model::measurement::{Cell, Content, Measurement, Profile, Table};
 
 use super::Selector;
 use super::lookup::is_called;
-use crate::attribution::{By, Place, Spot, restricted, rows, tree};
+use crate::attribution::{By, Place, RowPlace, restricted, rows, tree};
 
 /// A function's part of a figure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -262,10 +262,10 @@ fn all(profile: &Profile, measure: &str) -> Vec<Share> {
 
 /// Of the functions that belong to it, by their index.
 fn within(profile: &Profile, measure: &str, is_in: impl Fn(u32) -> bool) -> Vec<Share> {
-    shares(profile, measure, |spot| matches!(spot, Spot::Function(Some(at)) if is_in(at)))
+    shares(profile, measure, |spot| matches!(spot, RowPlace::Function(Some(at)) if is_in(at)))
 }
 
-fn shares(profile: &Profile, measure: &str, is_in: impl Fn(Spot) -> bool) -> Vec<Share> {
+fn shares(profile: &Profile, measure: &str, is_in: impl Fn(RowPlace) -> bool) -> Vec<Share> {
     let Some(flat) = rows(profile, measure, &By::Function) else { return Vec::new() };
     let share = |row: crate::attribution::Row| Share {
         value: row.sums.busy().value,

@@ -13,7 +13,7 @@ use super::comparison::{CERTAIN, CHANGE, Comparison, Note, Statement};
 use super::difference::Figure;
 use super::found::{FunctionChange, FunctionChanges, nameless};
 use super::groups::{Group, NOWHERE, Side};
-use super::matching::{How, Marks, Match, matches};
+use super::matching::{Marks, Match, MatchKind, matches};
 use super::models::is_one_model;
 use super::state::state;
 use super::sum::Sum;
@@ -212,10 +212,10 @@ fn name_apart(rows: &mut [FunctionChange], sides: &[Side; 2]) {
 }
 
 /// In other files, by other instructions, one name is no proof.
-fn is_one(groups: [Option<&Group>; 2], how: How) -> bool {
+fn is_one(groups: [Option<&Group>; 2], how: MatchKind) -> bool {
     let [Some(a), Some(b)] = groups else { return false };
     let has_code = !a.code.is_empty() && !b.code.is_empty();
-    how != How::Moved || !has_code || Marks::of(a).within(&Marks::of(b)) >= IN_COMMON
+    how != MatchKind::Moved || !has_code || Marks::of(a).within(&Marks::of(b)) >= IN_COMMON
 }
 
 /// What a function has by itself on both sides.

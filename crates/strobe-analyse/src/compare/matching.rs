@@ -26,12 +26,12 @@ pub struct Match {
     /// Its place in B.
     pub b: Option<usize>,
     /// Why the two are taken for one.
-    pub how: How,
+    pub how: MatchKind,
 }
 
 /// Why two functions are taken for one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum How {
+pub enum MatchKind {
     /// The same name, in the same file or where no file is known.
     Named,
     /// The same name in another file.
@@ -51,15 +51,17 @@ pub(super) fn matches(a: &Side, b: &Side) -> Vec<Match> {
         right: (0..b.groups.len()).collect(),
         found: Vec::new(),
     };
-    matching.same(|group| Some((group.name.clone(), group.file.clone())), |_, _| How::Named);
+    matching.same(|group| Some((group.name.clone(), group.file.clone())), |_, _| MatchKind::Named);
     matching.same(
         |group| Some((group.name.clone(), None)),
-        |a, b| if a.file.is_some() && b.file.is_some() { How::Moved } else { How::Named },
+        |a, b| {
+            if a.file.is_some() && b.file.is_some() { MatchKind::Moved } else { MatchKind::Named }
+        },
     );
     matching.alike();
     let Matching { left, right, mut found, .. } = matching;
-    found.extend(left.into_iter().map(|a| Match { a: Some(a), b: None, how: How::Alone }));
-    found.extend(right.into_iter().map(|b| Match { a: None, b: Some(b), how: How::Alone }));
+    found.extend(left.into_iter().map(|a| Match { a: Some(a), b: None, how: MatchKind::Alone }));
+    found.extend(right.into_iter().map(|b| Match { a: None, b: Some(b), how: MatchKind::Alone }));
     found
 }
 
@@ -74,14 +76,18 @@ struct Matching<'g> {
 type Key = (String, Option<String>);
 
 impl Matching<'_> {
-    fn take(&mut self, a: usize, b: usize, how: How) {
+    fn take(&mut self, a: usize, b: usize, how: MatchKind) {
         self.left.remove(&a);
         self.right.remove(&b);
         self.found.push(Match { a: Some(a), b: Some(b), how });
     }
 
     /// Matches what has a key of which there is one on each side.
-    fn same(&mut self, key: impl Fn(&Group) -> Option<Key>, how: impl Fn(&Group, &Group) -> How) {
+    fn same(
+        &mut self,
+        key: impl Fn(&Group) -> Option<Key>,
+        how: impl Fn(&Group, &Group) -> MatchKind,
+    ) {
         let of = |groups: &[Group], left: &BTreeSet<usize>| {
             let mut keys: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
             for at in left {
@@ -136,7 +142,7 @@ impl Matching<'_> {
                 let of = |marks: &[(usize, Marks)], at| marks.iter().position(|m| m.0 == at);
                 let alike = of(&of_a, a).zip(of(&of_b, b));
                 let alike = alike.map_or(ALIKE, |(i, j)| of_a[i].1.alike(&of_b[j].1));
-                self.take(a, b, How::Alike(alike));
+                self.take(a, b, MatchKind::Alike(alike));
             }
         }
     }
@@ -217,7 +223,7 @@ mod tests {
             found: Vec::new(),
         };
         matching.alike();
-        matching.found.iter().map(|m| (m.a, m.b, matches!(m.how, How::Alike(_)))).collect()
+        matching.found.iter().map(|m| (m.a, m.b, matches!(m.how, MatchKind::Alike(_)))).collect()
     }
 
     const CODE: &[&str] = &["push", "movs r0", "ldr", "adds", "subs", "bne", "pop"];

@@ -2,7 +2,7 @@
 //! exactly one function that both have takes about as much less, its only caller before others.
 
 use super::groups::{Group, Side};
-use super::matching::{How, Marks, Match};
+use super::matching::{Marks, Match, MatchKind};
 use super::state::Origin;
 
 /// What the other one takes less is no less than this part of what was split off, and no more than
@@ -25,7 +25,7 @@ pub(super) fn origin(sides: &[Side; 2], all: &[Match], alone: &Match) -> Option<
     };
     let part = &sides[new].groups[at];
     // Names with two underscores are the compiler's: helpers of its library are split off nothing.
-    if alone.how != How::Alone || part.own.value <= 0 || part.name.starts_with("__") {
+    if alone.how != MatchKind::Alone || part.own.value <= 0 || part.name.starts_with("__") {
         return None;
     }
     let losses = all.iter().filter_map(|m| Some([m.a?, m.b?])).filter_map(|whole| {

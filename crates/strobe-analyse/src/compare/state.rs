@@ -3,7 +3,7 @@
 use super::comparison::SideId;
 use super::explain::groups;
 use super::groups::{Group, Side, base};
-use super::matching::{How, Match};
+use super::matching::{Match, MatchKind};
 use super::origins::{self, LibraryVersion};
 use super::splits;
 
@@ -64,10 +64,10 @@ pub enum Origin {
 pub(super) fn state(sides: &[Side; 2], all: &[Match], matched: &Match) -> Option<State> {
     let [a, b] = groups(sides, matched);
     match (a, b, matched.how) {
-        (Some(a), Some(_), How::Alike(alike)) => {
+        (Some(a), Some(_), MatchKind::Alike(alike)) => {
             Some(State::Renamed { from: a.name.clone(), alike })
         }
-        (Some(a), Some(b), How::Moved) => Some(match origins::version(a, b) {
+        (Some(a), Some(b), MatchKind::Moved) => Some(match origins::version(a, b) {
             Some(version) => State::OtherVersion(version),
             None => State::Moved { from: a.file.clone() },
         }),

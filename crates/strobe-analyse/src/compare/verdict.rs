@@ -7,7 +7,7 @@ use super::certain::{Certainty, Doubt};
 use super::change::Change;
 use super::comparison::Comparison;
 use super::found::{FunctionChange, FunctionChanges, Nameless};
-use super::matching::How;
+use super::matching::MatchKind;
 use super::origins::{self, SoftFloat};
 use super::unlike::{LENGTHS_APART, Unlike};
 
@@ -257,12 +257,12 @@ fn became(found: &FunctionChanges, top: Option<usize>) -> Vec<Became> {
 
 impl BecameKind {
     fn is_of(self, row: &FunctionChange) -> bool {
-        let is_alone = row.matched.how == How::Alone;
+        let is_alone = row.matched.how == MatchKind::Alone;
         match self {
             BecameKind::New => is_alone && row.matched.a.is_none(),
             BecameKind::Gone => is_alone && row.matched.b.is_none(),
-            BecameKind::Renamed => matches!(row.matched.how, How::Alike(_)),
-            BecameKind::Moved => row.matched.how == How::Moved,
+            BecameKind::Renamed => matches!(row.matched.how, MatchKind::Alike(_)),
+            BecameKind::Moved => row.matched.how == MatchKind::Moved,
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn overview(reading: &Reading, series: &Series) -> Measurement {
         for step in builds.steps(mains.len()) {
             found.falls += u64::from(step.after < step.before);
             if step.after > step.before {
-                found.rises.extend(Rise::of(series, key, &builds, step));
+                found.rises.extend(Regression::of(series, key, &builds, step));
             }
         }
     }
@@ -77,13 +77,13 @@ fn measurements(series: &Series) -> Table {
 /// Of one unit.
 #[derive(Default)]
 struct Found {
-    rises: Vec<Rise>,
+    rises: Vec<Regression>,
     falls: u64,
     /// Histories that are too short for figures that vary.
     short: u64,
 }
 
-struct Rise {
+struct Regression {
     key: Key,
     commit: String,
     day: String,
@@ -91,11 +91,11 @@ struct Rise {
     otherwise: &'static str,
 }
 
-impl Rise {
-    fn of(series: &Series, key: &Key, builds: &Builds, step: Step) -> Option<Rise> {
+impl Regression {
+    fn of(series: &Series, key: &Key, builds: &Builds, step: Step) -> Option<Regression> {
         let origin = |at: usize| series.origins.get(builds.points.get(at)?.origin);
         let (last, first) = (origin(step.at.checked_sub(1)?)?, origin(step.at)?);
-        Some(Rise {
+        Some(Regression {
             key: key.clone(),
             commit: build_name(first),
             day: date::day(first.order().0),
@@ -125,10 +125,10 @@ impl Found {
     }
 
     fn table(mut self, unit: &str) -> Table {
-        let size = |rise: &Rise| rise.step.after - rise.step.before;
+        let size = |rise: &Regression| rise.step.after - rise.step.before;
         self.rises.sort_by(|a, b| size(b).total_cmp(&size(a)).then_with(|| a.key.cmp(&b.key)));
         let mut seen = BTreeSet::new();
-        self.rises.retain(|Rise { key, commit, step, .. }| {
+        self.rises.retain(|Regression { key, commit, step, .. }| {
             let values = [step.before, step.after].map(f64::to_bits);
             !is_statistic(key) || seen.insert((of_whom(key), commit.clone(), values))
         });
@@ -148,7 +148,7 @@ impl Found {
             Column::text("known", "known").worth(1),
             Column::text("otherwise", "otherwise"),
         ]);
-        for Rise { key, commit, day, step, otherwise } in self.rises {
+        for Regression { key, commit, day, step, otherwise } in self.rises {
             table.row([
                 key.item.clone().unwrap_or_else(|| "(all)".to_owned()).into(),
                 what(&key).into(),

@@ -174,7 +174,7 @@ impl I2c {
 /// # Panics
 /// When there are no such channels.
 pub fn decode(capture: &Capture, scl: usize, sda: usize) -> Decoded {
-    let mut taken = Taken {
+    let mut taken = WordCollector {
         capture,
         words: Vec::new(),
         transfers: Vec::new(),
@@ -191,7 +191,7 @@ pub fn decode(capture: &Capture, scl: usize, sda: usize) -> Decoded {
         taken.close(capture.end, false);
     }
     let pins = format!("{}, {}", capture.channels[scl].name, capture.channels[sda].name);
-    let Taken { words, transfers, mut faults, lows, .. } = taken;
+    let WordCollector { words, transfers, mut faults, lows, .. } = taken;
     faults.sort_by_key(|fault| fault.start_ps);
     Decoded {
         lanes: vec![lane("i2c", &pins, words, capture)],
@@ -220,7 +220,7 @@ fn stretched(lows: &[(u64, u64)]) -> Option<Stretched> {
     }))
 }
 
-struct Taken<'a> {
+struct WordCollector<'a> {
     capture: &'a Capture,
     words: Vec<BusWord>,
     transfers: Vec<BusTransfer>,
@@ -230,7 +230,7 @@ struct Taken<'a> {
     open: bool,
 }
 
-impl Taken<'_> {
+impl WordCollector<'_> {
     fn take(&mut self, event: Event) {
         match event {
             Event::Start { at, .. } => {

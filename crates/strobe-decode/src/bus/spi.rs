@@ -193,7 +193,7 @@ impl Spi {
 /// When there are no such channels.
 pub fn decode(capture: &Capture, lines: Lines, format: Format) -> Decoded {
     let mut spi = Spi::new(format, lines.cs.is_some());
-    let mut taken = Taken::new(capture, lines.cs.is_some());
+    let mut taken = WordCollector::new(capture, lines.cs.is_some());
     let channels = [Some(lines.clk), lines.mosi, lines.miso, lines.cs, lines.dc];
     for step in capture.steps(channels) {
         spi.push(&step, &mut |event| taken.take(event, &lines));
@@ -208,7 +208,7 @@ pub fn decode(capture: &Capture, lines: Lines, format: Format) -> Decoded {
     taken.finish(lines)
 }
 
-struct Taken<'a> {
+struct WordCollector<'a> {
     capture: &'a Capture,
     has_select: bool,
     mosi: Vec<BusWord>,
@@ -219,11 +219,20 @@ struct Taken<'a> {
     clock_off: u64,
 }
 
-impl<'a> Taken<'a> {
+impl<'a> WordCollector<'a> {
     fn new(capture: &'a Capture, has_select: bool) -> Self {
         let (mosi, miso) = (Vec::new(), Vec::new());
         let (transfers, faults) = (Vec::new(), Vec::new());
-        Taken { capture, has_select, mosi, miso, transfers, faults, open: false, clock_off: 0 }
+        WordCollector {
+            capture,
+            has_select,
+            mosi,
+            miso,
+            transfers,
+            faults,
+            open: false,
+            clock_off: 0,
+        }
     }
 
     fn take(&mut self, event: Event, lines: &Lines) {

@@ -146,13 +146,13 @@ enum State {
     /// line has rested.
     Waiting,
     Resting,
-    InWord(Taken),
+    InWord(WordCollector),
     InBreak(u64),
 }
 
 /// What a word has so far.
 #[derive(Debug, Clone, Copy, Default)]
-struct Taken {
+struct WordCollector {
     start: u64,
     looks: u32,
     /// In order of arrival, parity and stop bits included; the first is the lowest.
@@ -188,7 +188,7 @@ impl Uart {
         match self.state {
             // From an unknown level the beginning of a start bit is not known.
             State::Resting if level.is_low() && was.is_high() => {
-                self.state = State::InWord(Taken { start: at, ..Taken::default() });
+                self.state = State::InWord(WordCollector { start: at, ..WordCollector::default() });
             }
             State::Waiting if level.is_high() => self.state = State::Resting,
             State::InBreak(start) if !level.is_low() => {
@@ -245,7 +245,7 @@ impl Uart {
         }
     }
 
-    fn end(&self, word: &Taken, out: &mut impl FnMut(Event)) -> State {
+    fn end(&self, word: &WordCollector, out: &mut impl FnMut(Event)) -> State {
         if word.bits == 0 && !word.unknown {
             return State::InBreak(word.start);
         }

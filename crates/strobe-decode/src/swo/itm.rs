@@ -133,7 +133,7 @@ impl Decoder {
     pub fn push<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) {
         let mut done = 0;
         while done < bytes.len() {
-            done += self.slowly(&bytes[done..], AHEAD, sink);
+            done += self.decode_bytewise(&bytes[done..], AHEAD, sink);
             done += self.fast(&bytes[done..], sink);
         }
     }
@@ -160,7 +160,7 @@ impl Decoder {
 
     /// Decodes byte by byte until the fast path may continue and has more than `ahead` bytes before
     /// it, or until the end; returns the number of bytes consumed.
-    fn slowly<S: Sink>(&mut self, bytes: &[u8], ahead: usize, sink: &mut S) -> usize {
+    fn decode_bytewise<S: Sink>(&mut self, bytes: &[u8], ahead: usize, sink: &mut S) -> usize {
         for (i, &byte) in bytes.iter().enumerate() {
             if self.is_clear() && bytes.len() - i > ahead {
                 return i;
@@ -189,7 +189,7 @@ impl Decoder {
             at += self.plain(&bytes[at..], &lengths[at..], sink);
             if at < lengths.len() {
                 // A special header: decode it and what depends on it.
-                at += self.one_at_least(&bytes[at..], sink);
+                at += self.decode_special(&bytes[at..], sink);
                 if !self.is_clear() {
                     break;
                 }
@@ -198,9 +198,9 @@ impl Decoder {
         at
     }
 
-    fn one_at_least<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) -> usize {
+    fn decode_special<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) -> usize {
         self.one(bytes[0], sink);
-        1 + self.slowly(&bytes[1..], 0, sink)
+        1 + self.decode_bytewise(&bytes[1..], 0, sink)
     }
 
     /// Decodes packets that need no closer look; returns the position reached.

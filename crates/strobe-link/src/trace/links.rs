@@ -73,7 +73,7 @@ pub enum Access {
     /// The program counter is asked for, so often in a second, or as often as can be.
     Poll(Polling, Option<u32>),
     /// A buffer in RAM is read, so often in a second at most.
-    Rtt(rtt::Wanted, Option<u32>),
+    Rtt(rtt::RttFilter, Option<u32>),
 }
 
 /// What is wanted of a link.
@@ -111,7 +111,7 @@ impl Request<'_> {
         let has_kit = self.carries == PayloadKind::Kit || way == Some(Transport::Rtt);
         let kit = channel == 0 && has_kit;
         self.carries = if kit { PayloadKind::Kit } else { PayloadKind::Channel };
-        self.access = Access::Rtt(rtt::Wanted::find(channel, at, firmware), rate_hz);
+        self.access = Access::Rtt(rtt::RttFilter::find(channel, at, firmware), rate_hz);
     }
 }
 

@@ -32,7 +32,7 @@ pub const USUAL_RAM: Range<u32> = 0x2000_0000..0x2008_0000;
 
 /// What to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct RttFilter {
     /// Where the control block is: looked for at each word of this. One address is a range of one
     /// word.
     pub block: Range<u32>,
@@ -40,21 +40,21 @@ pub struct Wanted {
     pub channel: u32,
 }
 
-impl Wanted {
+impl RttFilter {
     /// A channel of the block in that range; without one of the block that the firmware has, else
     /// of one in the usual RAM.
-    pub fn find(channel: u32, at: Option<Range<u32>>, firmware: Option<&Firmware>) -> Wanted {
+    pub fn find(channel: u32, at: Option<Range<u32>>, firmware: Option<&Firmware>) -> RttFilter {
         let mut symbols = firmware.into_iter().flat_map(Firmware::data_symbols);
         let symbol = symbols.find(|symbol| symbol.name == "_SEGGER_RTT");
         let known = symbol.map(|symbol| symbol.address..symbol.address.saturating_add(1));
-        Wanted { block: at.or(known).unwrap_or(USUAL_RAM), channel }
+        RttFilter { block: at.or(known).unwrap_or(USUAL_RAM), channel }
     }
 }
 
 /// Reads a buffer, once its control block is found.
 #[derive(Debug, Clone)]
 pub struct Rtt {
-    wanted: Wanted,
+    wanted: RttFilter,
     block: Option<u32>,
 }
 
@@ -68,7 +68,7 @@ struct Buffer {
 
 impl Rtt {
     /// Nothing is read yet.
-    pub fn new(wanted: Wanted) -> Self {
+    pub fn new(wanted: RttFilter) -> Self {
         Rtt { wanted, block: None }
     }
 
@@ -192,7 +192,7 @@ pub struct Polled<P> {
 
 impl<P: Registers> Polled<P> {
     /// Reads so many times a second, or about a thousand times.
-    pub fn new(port: P, wanted: Wanted, rate_hz: Option<u32>) -> Self {
+    pub fn new(port: P, wanted: RttFilter, rate_hz: Option<u32>) -> Self {
         let pause = Duration::from_secs(1) / rate_hz.unwrap_or(1000).max(1);
         Polled { port, rtt: Rtt::new(wanted), pause, found: false, again: Instant::now() }
     }
@@ -278,8 +278,8 @@ mod tests {
         }
     }
 
-    fn wanted(channel: u32) -> Wanted {
-        Wanted { block: USUAL_RAM, channel }
+    fn wanted(channel: u32) -> RttFilter {
+        RttFilter { block: USUAL_RAM, channel }
     }
 
     #[test]

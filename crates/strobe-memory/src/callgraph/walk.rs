@@ -194,7 +194,7 @@ impl<'a, I: Interpreter> Walk<'a, I> {
             Flow::Jump(to) => self.jump(at, to, &state),
             Flow::Link(target) => self.link(at, next, target, &state),
             Flow::Back => self.come_back(&state),
-            Flow::Computed => self.somewhere(&state),
+            Flow::Computed => self.unknown_target(&state),
             Flow::Offsets(width) => {
                 let targets = tables::offsets(self.around.firmware, next, width, &self.range);
                 self.through(&targets, &state);
@@ -235,7 +235,9 @@ impl<'a, I: Interpreter> Walk<'a, I> {
 
     fn jump(&mut self, at: u32, to: To, state: &I::State) {
         match to {
-            To::Known(target) if self.around.computed.contains(&target) => self.somewhere(state),
+            To::Known(target) if self.around.computed.contains(&target) => {
+                self.unknown_target(state)
+            }
             To::Known(target) if self.holds(target) && self.is_code(target) => {
                 self.enter(target, state);
             }
@@ -283,14 +285,14 @@ impl<'a, I: Interpreter> Walk<'a, I> {
 
     fn through(&mut self, targets: &[u32], state: &I::State) {
         if targets.is_empty() {
-            self.somewhere(state);
+            self.unknown_target(state);
         }
         for target in targets {
             self.enter(*target, state);
         }
     }
 
-    fn somewhere(&mut self, state: &I::State) {
+    fn unknown_target(&mut self, state: &I::State) {
         match &mut self.computed {
             Some(known) => _ = known.join(state),
             None => self.computed = Some(state.clone()),

@@ -5,8 +5,8 @@ use strobe_isa::avr::insn::Insn;
 use strobe_isa::avr::{Architecture, Flow, decode};
 
 use super::resolve::AVR_DATA;
-use super::words::{Run, Swept};
-use super::{How, Sighting, To};
+use super::words::{Run, ScannedRange};
+use super::{Reference, ReferenceKind, To};
 
 /// Instructions between the halves of an address, at most.
 const MOST_BETWEEN: usize = 6;
@@ -21,27 +21,27 @@ struct Byte {
 }
 
 /// Looks at instructions one after another. With relocations addresses need not be put together.
-pub(super) fn sweep(run: &Run<'_>, has_relocations: bool) -> Swept {
-    let mut out = Swept::default();
+pub(super) fn sweep(run: &Run<'_>, has_relocations: bool) -> ScannedRange {
+    let mut out = ScannedRange::default();
     let mut bytes: [Option<Byte>; 32] = [None; 32];
     let (mut site, mut number) = (run.start, 0);
     while let Some(first) = run.half(site) {
         let second = run.half(site.wrapping_add(2)).unwrap_or(0);
         let (insn, size) = decode(Architecture::ALL, site, first, second);
-        let mut sees = |to, how| out.sightings.push(Sighting { site, to, how });
+        let mut sees = |to, how| out.references.push(Reference { site, to, how });
         // RCALL of the next instruction makes room on the stack.
         let makes_room = insn == Insn::Call { target: site.wrapping_add(2) } && size == 2;
         out.goes_on = match insn.flow() {
             Flow::Branch(target) if !insn.skips() => {
-                sees(To::Address(target), How::Jumps);
+                sees(To::Address(target), ReferenceKind::Jumps);
                 true
             }
             Flow::Jump(target) => {
-                sees(To::Address(target), How::Jumps);
+                sees(To::Address(target), ReferenceKind::Jumps);
                 false
             }
             Flow::Call(target) if !makes_room => {
-                sees(To::Address(target), How::Calls);
+                sees(To::Address(target), ReferenceKind::Calls);
                 false
             }
             Flow::JumpZ | Flow::Return => false,
@@ -55,7 +55,7 @@ pub(super) fn sweep(run: &Run<'_>, has_relocations: bool) -> Swept {
                 Some((d, Byte { value: k, at: number, is_subtracted: true }))
             }
             Insn::Lds { address, .. } | Insn::Sts { address, .. } => {
-                sees(To::Address(AVR_DATA | u32::from(address)), How::Takes);
+                sees(To::Address(AVR_DATA | u32::from(address)), ReferenceKind::Takes);
                 None
             }
             _ => None,
@@ -64,7 +64,7 @@ pub(super) fn sweep(run: &Run<'_>, has_relocations: bool) -> Swept {
             && let Some(number) = pair(register.into(), byte, &mut bytes)
             && !has_relocations
         {
-            sees(To::Pair { number, is_frame: register & !1 == 28 }, How::Takes);
+            sees(To::Pair { number, is_frame: register & !1 == 28 }, ReferenceKind::Takes);
         }
         site = site.wrapping_add(size);
         number += 1;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use foldhash::{HashMap, HashSet};
 use strobe_symbols::{Firmware, Machine, Owned, Owner, SectionRange, Segment};
 
-use super::{Edge, How, Id, Node, References, Sighting, To, What};
+use super::{Edge, Id, Node, NodeKind, Reference, ReferenceKind, References, To};
 
 /// Numbers below are as likely to be something else.
 const SURE_FROM: u32 = 0x1_0000;
@@ -95,7 +95,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Where a sighting leads, and whether that is a guess.
-    fn target(&self, sighting: &Sighting) -> Option<(u32, bool)> {
+    fn target(&self, sighting: &Reference) -> Option<(u32, bool)> {
         match sighting.to {
             To::Address(at) if at & 1 == 1 && self.starts_function(at & !1) => {
                 Some((at & !1, false))
@@ -105,9 +105,9 @@ impl<'a> Resolver<'a> {
                 let known = self.is_address(sighting.site);
                 let is_guess = word < SURE_FROM && known != Some(true);
                 if word & 1 == 1 && self.starts_function(word & !1) {
-                    return Some((word & !1, is_guess && sighting.how == How::Points));
+                    return Some((word & !1, is_guess && sighting.how == ReferenceKind::Points));
                 }
-                let is_known = sighting.how == How::Takes && self.begins_data(word);
+                let is_known = sighting.how == ReferenceKind::Takes && self.begins_data(word);
                 self.is_data(word).then_some((word, is_guess && !is_known))
             }
             To::Pair { number, is_frame } => {
@@ -151,9 +151,9 @@ impl<'a> Resolver<'a> {
     }
 
     /// The nodes and edges.
-    pub(super) fn graph(&self, mut sightings: Vec<Sighting>) -> References {
-        self.drop_borders(&mut sightings);
-        let found: Vec<(Sighting, u32, bool)> = sightings
+    pub(super) fn graph(&self, mut references: Vec<Reference>) -> References {
+        self.drop_borders(&mut references);
+        let found: Vec<(Reference, u32, bool)> = references
             .into_iter()
             .filter_map(|seen| self.target(&seen).map(|(to, is_guess)| (seen, to, is_guess)))
             .collect();
@@ -177,7 +177,7 @@ impl<'a> Resolver<'a> {
         let mut known: HashMap<Owner, Id> = HashMap::default();
         for owned in &self.layout {
             let node = *known.entry(owned.owner).or_insert_with(|| {
-                let what = What::from(owned.owner);
+                let what = NodeKind::from(owned.owner);
                 graph.nodes.push(Node { what, address: owned.range.start });
                 graph.nodes.len() - 1
             });
@@ -197,7 +197,7 @@ impl<'a> Resolver<'a> {
         cuts.dedup();
         for (at, (start, end)) in cuts.iter().enumerate() {
             let next = cuts.get(at + 1).map_or(*end, |(next, _)| *next);
-            graph.nodes.push(Node { what: What::Unnamed, address: *start });
+            graph.nodes.push(Node { what: NodeKind::Unnamed, address: *start });
             graph.pieces.push((*start..next.min(*end), graph.nodes.len() - 1));
         }
         graph.pieces.sort_by_key(|(range, _)| range.start);
@@ -206,7 +206,7 @@ impl<'a> Resolver<'a> {
 
     /// Start-up code has the first and the last address of what it copies and clears. Those are
     /// addresses of the sections, not of what happens to lie at their beginning.
-    fn drop_borders(&self, sightings: &mut Vec<Sighting>) {
+    fn drop_borders(&self, references: &mut Vec<Reference>) {
         let mut writable: Vec<Range<u64>> = Vec::new();
         for segment in self.firmware.segments().iter().filter(|s| s.permissions.write) {
             writable.push(segment.run_range());
@@ -220,7 +220,7 @@ impl<'a> Resolver<'a> {
         let sections: Vec<_> = self.firmware.sections().iter().filter(is_writable).collect();
         let ends = sections.iter().flat_map(|s| [s.start, s.start.wrapping_add(s.size)]);
         let ends: HashSet<u32> = ends.collect();
-        let number = |seen: &Sighting| match seen.to {
+        let number = |seen: &Reference| match seen.to {
             To::Word(word) if ends.contains(&word) => {
                 Some((self.owner(seen.site.into())?.owner, word))
             }
@@ -229,7 +229,7 @@ impl<'a> Resolver<'a> {
             }
             _ => None,
         };
-        let seen: HashSet<(Owner, u32)> = sightings.iter().filter_map(number).collect();
+        let seen: HashSet<(Owner, u32)> = references.iter().filter_map(number).collect();
         let is_border = |owner: Owner, word: u32| {
             sections.iter().any(|section| {
                 let (start, end) = (section.start, section.start.wrapping_add(section.size));
@@ -238,7 +238,7 @@ impl<'a> Resolver<'a> {
                     && seen.contains(&(owner, end))
             })
         };
-        sightings.retain(|s| number(s).is_none_or(|(owner, word)| !is_border(owner, word)));
+        references.retain(|s| number(s).is_none_or(|(owner, word)| !is_border(owner, word)));
     }
 
     pub(super) fn is_avr(&self) -> bool {

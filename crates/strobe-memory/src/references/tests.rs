@@ -3,7 +3,7 @@
 use strobe_symbols::Firmware;
 use strobe_synth::{ElfBuilder, Section, Symbol};
 
-use super::{How, References};
+use super::{ReferenceKind, References};
 
 const FLASH: u32 = 0x0800_0000;
 
@@ -57,7 +57,7 @@ fn graph(firmware: &Firmware) -> References {
 }
 
 /// What a function refers to: how, and the targets' addresses in flash.
-fn from(graph: &References, at: u32) -> Vec<(How, u64)> {
+fn from(graph: &References, at: u32) -> Vec<(ReferenceKind, u64)> {
     let node = graph.at(u64::from(FLASH + at)).unwrap();
     let place = |to: usize| graph.nodes[to].address - u64::from(FLASH);
     graph.from(node).iter().map(|edge| (edge.how, place(edge.to))).collect()
@@ -80,7 +80,10 @@ fn calls_jumps_literals_and_pairs_are_references() {
     let firmware = marked(&code, &functions, Some(0x10));
     let graph = graph(&firmware);
     let found = from(&graph, 0);
-    assert_eq!(found, [(How::Calls, 0x20), (How::Takes, 0x28), (How::Takes, 0x30)]);
+    assert_eq!(
+        found,
+        [(ReferenceKind::Calls, 0x20), (ReferenceKind::Takes, 0x28), (ReferenceKind::Takes, 0x30)]
+    );
     assert!(graph.reached().iter().filter(|reached| **reached).count() >= 4);
 }
 

@@ -7,8 +7,8 @@ use strobe_isa::thumb::{Access, Address, Code, Flow, Transfers};
 use strobe_symbols::Firmware;
 
 use super::resolve::Resolver;
-use super::words::{Run, Swept};
-use super::{How, Sighting, To};
+use super::words::{Run, ScannedRange};
+use super::{Reference, ReferenceKind, To};
 
 /// Looks at instructions one after another. `pools` are words that code loads: without mapping
 /// symbols they would be taken for instructions.
@@ -17,9 +17,10 @@ pub(super) fn sweep(
     resolver: &Resolver<'_>,
     run: &Run<'_>,
     pools: &mut HashSet<u32>,
-) -> Swept {
+) -> ScannedRange {
     let has_marks = firmware.has_mapping_symbols();
-    let mut sweep = Sweep { firmware, resolver, low: [None; 16], pools, out: Swept::default() };
+    let mut sweep =
+        Sweep { firmware, resolver, low: [None; 16], pools, out: ScannedRange::default() };
     let mut site = run.start;
     while let Some(code) = Code::read(site, |at| run.half(at)) {
         if !has_marks && sweep.pools.contains(&(site & !3)) {
@@ -38,12 +39,12 @@ struct Sweep<'a> {
     /// What MOVW has put into each register.
     low: [Option<u32>; 16],
     pools: &'a mut HashSet<u32>,
-    out: Swept,
+    out: ScannedRange,
 }
 
 impl Sweep<'_> {
-    fn sees(&mut self, site: u32, to: To, how: How) {
-        self.out.sightings.push(Sighting { site, to, how });
+    fn sees(&mut self, site: u32, to: To, how: ReferenceKind) {
+        self.out.references.push(Reference { site, to, how });
     }
 
     fn step(&mut self, site: u32, code: Code) {
@@ -51,7 +52,7 @@ impl Sweep<'_> {
             // No-operations align what follows: they change nothing.
             Insn::Nop | Insn::MovHi { d: 8, m: 8 } | Insn::LslImm { d: 0, m: 0, imm: 0 } => return,
             Insn::MovConst { value, .. } if code.is_adr() => {
-                self.sees(site, To::Address(value), How::Takes);
+                self.sees(site, To::Address(value), ReferenceKind::Takes);
             }
             Insn::MovConst { d, value } => self.low[usize::from(d)] = Some(value),
             Insn::Movt { d, imm } => {
@@ -60,7 +61,7 @@ impl Sweep<'_> {
                     // Relocations of the two are at each of them.
                     let is_known = self.resolver.is_address(site) == Some(true);
                     let to = if is_known { To::Address(word) } else { To::Word(word) };
-                    self.sees(site, to, How::Takes);
+                    self.sees(site, to, ReferenceKind::Takes);
                 }
             }
             insn => {
@@ -78,16 +79,16 @@ impl Sweep<'_> {
         self.out.goes_on = match code.insn.flow() {
             Flow::Next => !matches!(code.insn, Insn::Bkpt { .. }),
             Flow::Branch(target) => {
-                self.sees(site, To::Address(target), How::Jumps);
+                self.sees(site, To::Address(target), ReferenceKind::Jumps);
                 true
             }
             Flow::Jump(target) => {
-                self.sees(site, To::Address(target), How::Jumps);
+                self.sees(site, To::Address(target), ReferenceKind::Jumps);
                 false
             }
             // A call at a function's end does not come back.
             Flow::Call(target) => {
-                self.sees(site, To::Address(target), How::Calls);
+                self.sees(site, To::Address(target), ReferenceKind::Calls);
                 false
             }
             Flow::CallRegister(_) => true,
@@ -104,9 +105,9 @@ impl Sweep<'_> {
             match self.resolver.is_address(pool) {
                 // Numbers of the floating-point unit are no addresses.
                 _ if matches!(transfers, Transfers::Float { .. }) => {}
-                Some(true) => self.sees(site, To::Address(word), How::Takes),
+                Some(true) => self.sees(site, To::Address(word), ReferenceKind::Takes),
                 Some(false) => {}
-                None => self.sees(site, To::Word(word), How::Takes),
+                None => self.sees(site, To::Word(word), ReferenceKind::Takes),
             }
         }
     }

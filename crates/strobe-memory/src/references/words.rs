@@ -6,7 +6,7 @@ use foldhash::HashSet;
 use strobe_symbols::{Firmware, Owner};
 
 use super::resolve::Resolver;
-use super::{How, Sighting, To, avr, thumb};
+use super::{Reference, ReferenceKind, To, avr, thumb};
 
 /// Instructions without a break, of one symbol or of none.
 pub(super) struct Run<'a> {
@@ -24,14 +24,14 @@ impl Run<'_> {
 
 /// What a run of instructions shows.
 #[derive(Default)]
-pub(super) struct Swept {
-    pub(super) sightings: Vec<Sighting>,
+pub(super) struct ScannedRange {
+    pub(super) references: Vec<Reference>,
     /// Control goes on behind the last instruction.
     pub(super) goes_on: bool,
 }
 
 /// What instructions refer to.
-pub(super) fn code(firmware: &Firmware, resolver: &Resolver<'_>) -> Vec<Sighting> {
+pub(super) fn code(firmware: &Firmware, resolver: &Resolver<'_>) -> Vec<Reference> {
     let mut found = Vec::new();
     // Words that code loads, where nothing else marks them as data.
     let mut pools = HashSet::default();
@@ -47,7 +47,7 @@ pub(super) fn code(firmware: &Firmware, resolver: &Resolver<'_>) -> Vec<Sighting
             true => avr::sweep(&run, resolver.relocated().next().is_some()),
             false => thumb::sweep(firmware, resolver, &run, &mut pools),
         };
-        found.extend(swept.sightings);
+        found.extend(swept.references);
         let is_next = match resolver.owner(range.end) {
             Some(next) => next.range.start == range.end && matches!(next.owner, Owner::Function(_)),
             None => firmware.has_code_at(range.end as u32),
@@ -55,13 +55,13 @@ pub(super) fn code(firmware: &Firmware, resolver: &Resolver<'_>) -> Vec<Sighting
         goes_on_at = (swept.goes_on && is_next).then_some(range.end);
         if goes_on_at.is_some() {
             let to = To::Address(range.end as u32);
-            found.push(Sighting { site: range.end as u32 - 2, to, how: How::Falls });
+            found.push(Reference { site: range.end as u32 - 2, to, how: ReferenceKind::Falls });
         }
     }
     for (site, target) in resolver.relocated() {
         let is_code = firmware.has_code_at(site);
-        let how = if is_code { How::Takes } else { How::Points };
-        found.push(Sighting { site, to: To::Address(target), how });
+        let how = if is_code { ReferenceKind::Takes } else { ReferenceKind::Points };
+        found.push(Reference { site, to: To::Address(target), how });
     }
     found
 }
@@ -100,7 +100,7 @@ fn stretches(firmware: &Firmware, resolver: &Resolver<'_>) -> Vec<Stretch> {
 }
 
 /// What words of data point to.
-pub(super) fn data(firmware: &Firmware, resolver: &Resolver<'_>) -> Vec<Sighting> {
+pub(super) fn data(firmware: &Firmware, resolver: &Resolver<'_>) -> Vec<Reference> {
     let mut found = Vec::new();
     let code = stretches(firmware, resolver).into_iter().filter(|stretch| stretch.is_code);
     let code: Vec<Range<u64>> = code.map(|stretch| stretch.range).collect();
@@ -127,28 +127,28 @@ pub(super) fn data(firmware: &Firmware, resolver: &Resolver<'_>) -> Vec<Sighting
     found
 }
 
-fn words(resolver: &Resolver<'_>, start: u32, bytes: &[u8], found: &mut Vec<Sighting>) {
+fn words(resolver: &Resolver<'_>, start: u32, bytes: &[u8], found: &mut Vec<Reference>) {
     let skip = (start.wrapping_neg() & 3) as usize;
     let aligned = bytes.get(skip..).unwrap_or_default();
     for (number, word) in (0..).zip(aligned.chunks_exact(4)) {
         let site = start.wrapping_add(skip as u32 + 4 * number);
         let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
         if word != 0 && resolver.is_address(site) != Some(false) {
-            found.push(Sighting { site, to: To::Word(word), how: How::Points });
+            found.push(Reference { site, to: To::Word(word), how: ReferenceKind::Points });
         }
     }
 }
 
 /// Variables of an AVR are not aligned; compilers put arrays of pointers at even addresses all the
 /// same.
-fn halves(start: u32, bytes: &[u8], found: &mut Vec<Sighting>) {
+fn halves(start: u32, bytes: &[u8], found: &mut Vec<Reference>) {
     let skip = (start & 1) as usize;
     let aligned = bytes.get(skip..).unwrap_or_default();
     for (number, half) in (0..).zip(aligned.chunks_exact(2)) {
         let half = u16::from_le_bytes([half[0], half[1]]);
         if half != 0 {
             let site = start.wrapping_add(skip as u32 + 2 * number);
-            found.push(Sighting { site, to: To::Half(half), how: How::Points });
+            found.push(Reference { site, to: To::Half(half), how: ReferenceKind::Points });
         }
     }
 }

@@ -5,7 +5,7 @@ use strobe_symbols::{Firmware, Frame, Frames, FunctionId, Machine, Segment, shor
 use super::items::{Bytes, Holder, Item, taken};
 use super::layers::{Layers, Origin};
 use super::regions::Regions;
-use crate::references::{Edge, Id, Node, References, What};
+use crate::references::{Edge, Id, Node, NodeKind, References};
 use crate::stack::entries::{self, Kind};
 
 /// Layers whose code is there because other code calls it.
@@ -68,15 +68,15 @@ impl<'a> Graph<'a> {
     /// The names of a node's symbol: as linked, and as shown.
     pub(super) fn names(&self, node: Id) -> Option<(&'a str, &'a str)> {
         match self.references.nodes[node].what {
-            What::Function(id) => {
+            NodeKind::Function(id) => {
                 let function = self.firmware.function(id);
                 Some((&function.linkage_name, &function.name))
             }
-            What::Data(index) => {
+            NodeKind::Data(index) => {
                 let symbol = &self.firmware.data_symbols()[index as usize];
                 Some((&symbol.linkage_name, &symbol.name))
             }
-            What::Unnamed => None,
+            NodeKind::Unnamed => None,
         }
     }
 
@@ -114,7 +114,7 @@ impl<'a> Graph<'a> {
         let from = usize::try_from(address - segment.run_range().start).ok()?;
         let bytes = segment.data().get(from..)?;
         match what {
-            What::Function(_) => None,
+            NodeKind::Function(_) => None,
             _ => Some(&bytes[..bytes.len().min(LONGEST_TEXT)]),
         }
     }
@@ -169,9 +169,9 @@ fn libraries(firmware: &Firmware, references: &References, items: &[Item]) -> Ve
         }
     }
     let of = |node: &Node| match node.what {
-        What::Function(FunctionId(id)) => functions[id as usize],
-        What::Data(index) => data[index as usize],
-        What::Unnamed => false,
+        NodeKind::Function(FunctionId(id)) => functions[id as usize],
+        NodeKind::Data(index) => data[index as usize],
+        NodeKind::Unnamed => false,
     };
     references.nodes.iter().map(of).collect()
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use strobe_model::measurement::ids;
 
-use strobe_analyse::attribution::{By, Spot, rows};
+use strobe_analyse::attribution::{By, RowPlace, rows};
 use strobe_model::measurement::{
     Cell, Column, Content, Kind, Measurement, Profile, Table, Trust, Unit,
 };
@@ -90,8 +90,8 @@ fn table(profile: &Profile, layers: &Layers) -> Option<Table> {
 }
 
 /// The layer of a function, by its name and its file.
-fn layer(profile: &Profile, spot: Spot, layers: &Layers) -> String {
-    let Spot::Function(Some(function)) = spot else {
+fn layer(profile: &Profile, spot: RowPlace, layers: &Layers) -> String {
+    let RowPlace::Function(Some(function)) = spot else {
         return layers.of(Origin::default()).to_owned();
     };
     let function = function as usize;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::graph::Graph;
 use super::items::Bytes;
 use super::patterns::Patterns;
-use crate::references::{Edge, How, Id};
+use crate::references::{Edge, Id, ReferenceKind};
 
 /// The families, as data.
 const BUILT_IN: &str = include_str!("support.toml");
@@ -198,7 +198,7 @@ fn is_rust(graph: &Graph<'_>) -> bool {
 
 fn is_data(graph: &Graph<'_>, node: Id) -> bool {
     graph.text(node).is_none()
-        && !matches!(graph.references.nodes[node].what, crate::references::What::Function(_))
+        && !matches!(graph.references.nodes[node].what, crate::references::NodeKind::Function(_))
 }
 
 /// References of the program's own code to format strings with one of these conversions.
@@ -208,7 +208,9 @@ fn formats(graph: &Graph<'_>, conversions: &str) -> Vec<Edge> {
         nodes.filter(|node| graph.text(*node).is_some_and(|text| converts(text, conversions)));
     let edges = texts.flat_map(|node| graph.references.to(node));
     let is_own = |edge: &&Edge| {
-        edge.how == How::Takes && graph.is_reached[edge.from] && !graph.is_library(edge.from)
+        edge.how == ReferenceKind::Takes
+            && graph.is_reached[edge.from]
+            && !graph.is_library(edge.from)
     };
     let mut edges: Vec<Edge> = edges.filter(is_own).copied().collect();
     edges.sort_unstable();

@@ -12,7 +12,7 @@ use strobe_model::measurement::ids;
 use strobe_model::measurement::Measurement;
 
 use super::chains::{At, Chains, Name, Sample};
-use super::{About, Choice, Export, ExportError, Output, Takes};
+use super::{About, Choice, Export, ExportError, InputKind, Output};
 use crate::visible::is_obeyed;
 
 /// The format.
@@ -38,7 +38,7 @@ impl Export for Callgrind {
             name: "callgrind",
             aliases: &["cachegrind"],
             extension: Some("callgrind"),
-            takes: Takes::Profile,
+            takes: InputKind::Profile,
             help: "costs by line, address and call, for KCachegrind and callgrind_annotate",
         }
     }

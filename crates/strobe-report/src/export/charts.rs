@@ -10,7 +10,7 @@ use strobe_model::measurement::{Content, Measurement, Section, Unit};
 
 use self::curve::Curve;
 use self::drawing::Drawing;
-use super::{About, Choice, Export, ExportError, Output, Takes};
+use super::{About, Choice, Export, ExportError, InputKind, Output};
 
 mod axis;
 mod curve;
@@ -29,7 +29,7 @@ impl Export for Charts {
             name: "charts",
             aliases: &["picture"],
             extension: Some("svg"),
-            takes: Takes::Figures,
+            takes: InputKind::Figures,
             help: "curves with intervals, distributions and values over time, as an SVG picture",
         }
     }

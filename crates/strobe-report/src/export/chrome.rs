@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use strobe_model::measurement::{Measurement, TrackKind};
 
 use super::timed::{Gap, Moment, Timed, Value};
-use super::{About, Choice, Export, ExportError, Output, Takes};
+use super::{About, Choice, Export, ExportError, InputKind, Output};
 
 /// The format.
 pub(super) struct Chrome;
@@ -54,7 +54,7 @@ impl Export for Chrome {
             name: "chrome",
             aliases: &["perfetto"],
             extension: Some("json"),
-            takes: Takes::Timeline,
+            takes: InputKind::Timeline,
             help: "JSON for ui.perfetto.dev, Perfetto's trace processor and Chrome's about:tracing",
         }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use strobe_model::measurement::Measurement;
 
 use super::chains::Chains;
-use super::{About, Choice, Export, ExportError, Output, Takes};
+use super::{About, Choice, Export, ExportError, InputKind, Output};
 use crate::visible::is_obeyed;
 
 /// The format.
@@ -18,7 +18,7 @@ impl Export for Collapsed {
             name: "collapsed",
             aliases: &["folded"],
             extension: Some("folded"),
-            takes: Takes::Profile,
+            takes: InputKind::Profile,
             help: "a line for each call chain, for flamegraph.pl, inferno and speedscope",
         }
     }

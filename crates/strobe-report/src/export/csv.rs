@@ -12,7 +12,7 @@ use strobe_model::measurement::{Cell, Column, Content, Measurement, Profile, Tab
 
 use super::chains::Chains;
 use super::timed::Timed;
-use super::{About, Choice, Export, ExportError, Output, Takes};
+use super::{About, Choice, Export, ExportError, InputKind, Output};
 use crate::words::clean;
 
 /// The format.
@@ -24,7 +24,7 @@ impl Export for Csv {
             name: "csv",
             aliases: &[],
             extension: Some("csv"),
-            takes: Takes::Rows,
+            takes: InputKind::Rows,
             help: "rows for spreadsheets and scripts: call chains with every measure, or a table \
                    or a time line (--section)",
         }

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use strobe_model::measurement::{Measurement, TrackKind};
 
 use super::timed::Timed;
-use super::{About, Choice, Export, ExportError, Output, Takes};
+use super::{About, Choice, Export, ExportError, InputKind, Output};
 
 /// The format.
 pub(super) struct Ctf;
@@ -87,7 +87,7 @@ impl Export for Ctf {
             name: "ctf",
             aliases: &[],
             extension: None,
-            takes: Takes::Timeline,
+            takes: InputKind::Timeline,
             help: "a directory in Common Trace Format 1.8, for babeltrace2 and Trace Compass",
         }
     }

@@ -5,7 +5,7 @@ use std::io;
 use strobe_model::measurement::{Content, Measurement, Profile, Unit};
 use thiserror::Error;
 
-use super::{About, Choice, FORMATS, Takes};
+use super::{About, Choice, FORMATS, InputKind};
 
 /// Why a measurement cannot be exported.
 #[derive(Debug, Error)]
@@ -63,24 +63,24 @@ impl From<serde_json::Error> for ExportError {
 impl ExportError {
     pub(super) fn nothing_to_take(about: About, of: &Measurement, choice: &Choice) -> Self {
         let takes = match about.takes {
-            Takes::Profile => "a profile",
-            Takes::Timeline => "a time line",
-            Takes::Either => "a profile or a time line",
-            Takes::Figures => "distributions, values over time or a curve",
-            Takes::Rows => "a profile, a table or a time line",
-            Takes::Anything => "any section",
+            InputKind::Profile => "a profile",
+            InputKind::Timeline => "a time line",
+            InputKind::Either => "a profile or a time line",
+            InputKind::Figures => "distributions, values over time or a curve",
+            InputKind::Rows => "a profile, a table or a time line",
+            InputKind::Anything => "any section",
         };
         let contents = || choice.sections(of).map(|section| &section.content);
         let profile = contents().any(|content| matches!(content, Content::Profile(_)));
         let timeline = contents().any(|content| matches!(content, Content::Timeline(_)));
         let table = contents().any(|content| matches!(content, Content::Table(_)));
         let figures = contents().any(super::charts::draws);
-        let fits = |takes: Takes| {
+        let fits = |takes: InputKind| {
             (profile && takes.profile())
                 || (timeline && takes.timeline())
-                || (figures && takes == Takes::Figures)
-                || (table && takes == Takes::Rows)
-                || takes == Takes::Anything
+                || (figures && takes == InputKind::Figures)
+                || (table && takes == InputKind::Rows)
+                || takes == InputKind::Anything
         };
         let fitting = FORMATS.iter().map(|format| format.about());
         let fitting: Vec<&str> = fitting.filter(|f| fits(f.takes)).map(|f| f.name).collect();

@@ -11,7 +11,7 @@ use strobe_model::measurement::{Measurement, Profile, Timeline, TrackKind, Unit}
 use self::format::{Counter, File, Thread};
 use super::chains::{Chains, Frame, Name};
 use super::timed::Timed;
-use super::{About, Choice, Export, ExportError, Found, Output, Takes};
+use super::{About, Choice, Export, ExportError, Found, InputKind, Output};
 
 mod format;
 
@@ -24,7 +24,7 @@ impl Export for Firefox {
             name: "firefox",
             aliases: &["gecko"],
             extension: Some("json"),
-            takes: Takes::Either,
+            takes: InputKind::Either,
             help: "JSON for profiler.firefox.com: call chains by label, or a time line's tracks",
         }
     }

@@ -9,7 +9,7 @@ use strobe_model::measurement::{Kind, Measurement};
 
 use self::tree::{Node, Tree};
 use super::chains::{Chains, Name};
-use super::{About, Choice, Export, ExportError, Output, Takes};
+use super::{About, Choice, Export, ExportError, InputKind, Output};
 use crate::number::{grouped, share};
 use crate::visible::is_obeyed;
 
@@ -41,7 +41,7 @@ impl Export for FlameGraph {
             name: "flamegraph",
             aliases: &["svg"],
             extension: Some("svg"),
-            takes: Takes::Profile,
+            takes: InputKind::Profile,
             help: "a flame graph as an SVG picture, with figures in its tooltips",
         }
     }

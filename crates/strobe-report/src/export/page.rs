@@ -17,7 +17,7 @@ use strobe_model::measurement::{
 };
 
 use super::flame::{FlameGraph, escaped};
-use super::{About, Choice, Export, ExportError, Output, Takes, charts};
+use super::{About, Choice, Export, ExportError, InputKind, Output, charts};
 use crate::view::{balance, header};
 
 /// The format.
@@ -29,7 +29,7 @@ impl Export for Page {
             name: "page",
             aliases: &["html"],
             extension: Some("html"),
-            takes: Takes::Anything,
+            takes: InputKind::Anything,
             help: "findings, figures and tables, with pictures, as one HTML page without \
                    scripts; profiles by function (csv has their call chains)",
         }

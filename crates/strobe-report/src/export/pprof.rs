@@ -11,7 +11,7 @@ use prost::Message;
 use strobe_model::measurement::{Kind, Measurement, Number, Profile, Unit};
 
 use super::chains::{At, Chains, Name, Sample};
-use super::{About, Choice, Export, ExportError, Output, Takes};
+use super::{About, Choice, Export, ExportError, InputKind, Output};
 
 mod message;
 
@@ -24,7 +24,7 @@ impl Export for Pprof {
             name: "pprof",
             aliases: &[],
             extension: Some("pb.gz"),
-            takes: Takes::Profile,
+            takes: InputKind::Profile,
             help: "compressed profile.proto, for go tool pprof and whatever else reads that",
         }
     }

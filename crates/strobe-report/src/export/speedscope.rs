@@ -8,7 +8,7 @@ use strobe_model::measurement::{Measurement, Profile, Timeline, Unit};
 
 use super::chains::{Chains, Frame};
 use super::timed::{Span, Timed};
-use super::{About, Choice, Export, ExportError, Found, Output, Takes};
+use super::{About, Choice, Export, ExportError, Found, InputKind, Output};
 
 /// The format.
 pub(super) struct Speedscope;
@@ -74,7 +74,7 @@ impl Export for Speedscope {
             name: "speedscope",
             aliases: &[],
             extension: Some("speedscope.json"),
-            takes: Takes::Either,
+            takes: InputKind::Either,
             help: "JSON for speedscope.app: call chains by label, or the spans of a time line",
         }
     }

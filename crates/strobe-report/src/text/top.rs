@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use strobe_analyse::attribution::{self, By, Row, Spot};
+use strobe_analyse::attribution::{self, By, Row, RowPlace};
 use strobe_analyse::statistics::wilson;
 use strobe_model::measurement::{
     Cell, Content, Finding, Measurement, Profile, Section, Severity, Table as Columns, ids,
@@ -228,7 +228,7 @@ fn noun(by: &By, n: usize) -> &'static str {
 
 /// A row's name; of an address with its function and line: `0x08000123 main, main.c:12`.
 fn name(profile: &Profile, row: &Row) -> String {
-    let Spot::Address(address) = row.spot else { return row.name.clone() };
+    let RowPlace::Address(address) = row.spot else { return row.name.clone() };
     let location = profile.locations.address.iter().position(|at| *at == Some(address));
     let Some(location) = location.map(|at| at as u32) else { return row.name.clone() };
     let mut out = row.name.clone();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use strobe_model::measurement::ids;
 
-use strobe_analyse::attribution::{By, Flat, Row, Spot, Sums, rows};
+use strobe_analyse::attribution::{By, Flat, Row, RowPlace, Sums, rows};
 use strobe_model::measurement::{Address, Measure, Measurement, Profile, Table, Unit};
 
 use super::causes::{figure, strip};
@@ -150,7 +150,7 @@ fn instructions(
         .rows
         .iter()
         .filter_map(|row| match row.spot {
-            Spot::Address(address) => Some((address, row)),
+            RowPlace::Address(address) => Some((address, row)),
             _ => None,
         })
         .collect();

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use strobe_model::measurement::ids;
 
 use strobe_analyse::attribution::{
-    Amount, By, Flat as Rows, Row, Spot, Sums, busy_of_all, is_unbounded, rows,
+    Amount, By, Flat as Rows, Row, RowPlace, Sums, busy_of_all, is_unbounded, rows,
 };
 use strobe_model::measurement::{self, Address, Measure, Measurement, Profile, Section, Unit};
 
@@ -79,7 +79,7 @@ impl Flat<'_> {
 
 /// Whether rows have inclusive figures of their own. Without counts of calls, as in a size, they
 /// may be those of the functions by themselves.
-pub(crate) fn knows_calls(profile: &Profile, flat: &Rows) -> bool {
+pub(crate) fn has_call_counts(profile: &Profile, flat: &Rows) -> bool {
     let counts = profile.measure(ids::measure::CALLS).is_some();
     let value = |row: &Row| {
         if flat.sampled { row.sums.all.value } else { row.sums.busy().value }
@@ -93,7 +93,12 @@ pub(crate) fn knows_calls(profile: &Profile, flat: &Rows) -> bool {
 
 /// The other measures that stand beside one, by their index: those that are known and no parts of
 /// another.
-pub(crate) fn beside(profile: &Profile, measure: &Measure, by: &By, total: &Sums) -> Vec<usize> {
+pub(crate) fn secondary_measures(
+    profile: &Profile,
+    measure: &Measure,
+    by: &By,
+    total: &Sums,
+) -> Vec<usize> {
     let known = |i: &usize| total.others.get(*i).copied().flatten().is_some();
     let fits = |i: &usize| {
         let other = &profile.measures[*i];
@@ -137,7 +142,7 @@ struct Shape<'a> {
     /// What shares are of.
     whole: i64,
     /// Rows have inclusive figures of their own.
-    knows_calls: bool,
+    has_call_counts: bool,
     /// Some part of the measure may be idle.
     has_idle: bool,
     /// Other measures to show, by their index.
@@ -158,7 +163,7 @@ impl<'a> Shape<'a> {
         by: &'a By,
         flat: &'a Rows,
     ) -> Self {
-        let others = beside(profile, measure, by, &flat.total);
+        let others = secondary_measures(profile, measure, by, &flat.total);
         let is_per = |i: &&usize| profile.measures[**i].id == ids::measure::EXECUTIONS;
         let executions = others.iter().find(is_per).copied();
         let executions = executions.filter(|_| measure.unit == Unit::CYCLES && *by != By::Function);
@@ -177,7 +182,7 @@ impl<'a> Shape<'a> {
             by,
             flat,
             whole,
-            knows_calls: *by == By::Function && knows_calls(profile, flat),
+            has_call_counts: *by == By::Function && has_call_counts(profile, flat),
             has_idle,
             others,
             executions,
@@ -210,7 +215,7 @@ impl<'a> Shape<'a> {
         let first = if self.flat.sampled { self.measure.title.clone() } else { "self".to_owned() };
         let spread = if self.flat.sampled { "interval" } else { "bounds" };
         let mut table = Table::new().narrowing().number(first).number("share").number(spread);
-        if self.knows_calls {
+        if self.has_call_counts {
             // A share goes before its count.
             table = table.number("inclusive").optional(MATTERS + 3);
             table = table.number("share").optional(MATTERS + 2);
@@ -276,7 +281,7 @@ impl<'a> Shape<'a> {
     fn samples(&self, table: &mut Table) {
         let rows = self.flat.rows.iter();
         let (nowhere, mut placed): (Vec<&Row>, Vec<&Row>) =
-            rows.partition(|row| matches!(row.spot, Spot::Nowhere(_)));
+            rows.partition(|row| matches!(row.spot, RowPlace::Nowhere(_)));
         placed.sort_by_key(|row| std::cmp::Reverse(row.sums.all.value));
         self.rows(&placed, table);
         nowhere.iter().for_each(|row| self.row(row, table));
@@ -304,21 +309,21 @@ impl<'a> Shape<'a> {
     fn row(&self, row: &Row, table: &mut Table) {
         let sums = &row.sums;
         let mut cells = self.first(self.own(sums));
-        if self.knows_calls {
+        if self.has_call_counts {
             let inclusive = row.inclusive.map(|amount| {
                 let figure = figure_of(self.measure, amount.value, row.inclusive_modelled);
                 [figure, share(amount.value, self.whole)]
             });
             cells.extend(inclusive.unwrap_or_default().map(Cell::from));
         }
-        self.beside(sums, &mut cells);
+        self.secondary_measures(sums, &mut cells);
         let idle = self.has_idle && sums.idle.value > 0 && sums.idle.value == sums.all.value;
         cells.push(self.name(row, idle).into());
         let value = if self.flat.sampled { sums.all.value } else { sums.busy().value };
         let hot = i128::from(value) * 5 >= i128::from(self.whole.max(1));
         let paint = match (row.spot, idle, hot) {
             (_, true, _) => Paint::Idle,
-            (Spot::Function(None), ..) => Paint::Warn,
+            (RowPlace::Function(None), ..) => Paint::Warn,
             (_, _, true) => Paint::Hot,
             _ => Paint::Plain,
         };
@@ -356,7 +361,7 @@ impl<'a> Shape<'a> {
     }
 
     /// Other measures, cycles per instruction, causes.
-    fn beside(&self, sums: &Sums, cells: &mut Vec<Cell>) {
+    fn secondary_measures(&self, sums: &Sums, cells: &mut Vec<Cell>) {
         for i in &self.others {
             let value = sums.others.get(*i).copied().flatten();
             let measure = &self.profile.measures[*i];
@@ -383,11 +388,11 @@ impl<'a> Shape<'a> {
         let parts = self.profile.parts(&self.measure.id);
         let part = parts.zip(&row.sums.parts).find(|(_, amount)| amount.value > 0);
         match row.spot {
-            Spot::Nowhere(None) => match part {
+            RowPlace::Nowhere(None) => match part {
                 Some(((measure, _), _)) => format!("({})", measure.title),
                 None => row.name.clone(),
             },
-            Spot::Address(address) => {
+            RowPlace::Address(address) => {
                 match (self.instructions.get(&address), self.locations.get(&address)) {
                     (Some(text), _) => format!("{}  {}", row.name, one_line(text)),
                     (None, Some(location)) => address_name(self.profile, &row.name, *location),
@@ -395,7 +400,7 @@ impl<'a> Shape<'a> {
                 }
             }
             // Its name shows it.
-            Spot::Nowhere(Some(_)) => row.name.clone(),
+            RowPlace::Nowhere(Some(_)) => row.name.clone(),
             _ if idle && self.flat.sampled => format!("{} (counts as idle)", row.name),
             _ => row.name.clone(),
         }

@@ -16,7 +16,7 @@ use strobe_model::measurement::{Cell, Column, Number, Section, Table};
 
 pub(super) use self::beneath::beneath;
 pub(super) use self::columns::value;
-use self::columns::{FINE, Shape, Shows, columns, is_difference, source_line, without_units};
+use self::columns::{CellStyle, FINE, Shape, columns, is_difference, source_line, without_units};
 use super::text::notes;
 use super::{Page, View};
 use crate::number::counted;
@@ -182,7 +182,7 @@ impl Rows<'_> {
     /// Of a side's figure in a comparison, the number of the other side's column, the lesser of the
     /// two.
     fn pair(&self, shape: &Shape) -> Option<usize> {
-        let column = shape.column.filter(|_| shape.shows == Shows::Value)?;
+        let column = shape.column.filter(|_| shape.shows == CellStyle::Value)?;
         let at = |id: String| self.table.columns.iter().position(|column| column.id == id);
         let stem = |end| column.id.strip_suffix(end);
         let other = match (stem("-a"), stem("-b")) {

@@ -180,7 +180,7 @@ impl Line<'_> {
         writeln!(out)?;
         let details = Details::of(&spans.details);
         let mut table = Table::new().narrowing().number("at").number("for");
-        for (rank, column) in (1u8..=DETAILS).zip(&details.beside) {
+        for (rank, column) in (1u8..=DETAILS).zip(&details.secondary_measures) {
             let title = column.title.clone();
             table = match column.kind {
                 CellKind::Figure => table.number(title).optional(DETAILS + 1 - rank),
@@ -205,7 +205,7 @@ impl Line<'_> {
             let length = i64::try_from(spans.duration[i]).unwrap_or(i64::MAX);
             let times = [spans.begin[i], length].map(|time| number(Number::from(time), unit));
             let mut cells: Vec<Cell> = times.map(Cell::from).into();
-            cells.extend(details.beside.iter().map(|column| cell(column, i)));
+            cells.extend(details.secondary_measures.iter().map(|column| cell(column, i)));
             let track = tracks.get(spans.track[i] as usize).map_or("", |track| &track.name);
             let own = self.timeline.span_name(i);
             cells.push(track.into());
@@ -223,7 +223,7 @@ const DETAILS: u8 = 60;
 
 /// What else is known of spans: the last column in words stands behind the names.
 struct Details<'a> {
-    beside: Vec<&'a Column>,
+    secondary_measures: Vec<&'a Column>,
     last: Option<&'a Column>,
 }
 
@@ -231,7 +231,8 @@ impl<'a> Details<'a> {
     fn of(columns: &'a [Column]) -> Self {
         let last = columns.iter().rposition(|column| column.kind == CellKind::Text);
         let others = columns.iter().enumerate().filter(|(i, _)| Some(*i) != last);
-        let beside = others.map(|(_, column)| column).take(usize::from(DETAILS)).collect();
-        Details { beside, last: last.map(|i| &columns[i]) }
+        let secondary_measures =
+            others.map(|(_, column)| column).take(usize::from(DETAILS)).collect();
+        Details { secondary_measures, last: last.map(|i| &columns[i]) }
     }
 }

@@ -14,7 +14,7 @@ use strobe_decode::container::Note;
 use strobe_devices::board::Board;
 use strobe_link::trace::link::{Error, Link, ReadOutcome};
 use strobe_link::trace::program::Registers;
-use strobe_link::trace::rtt::{Rtt, Wanted};
+use strobe_link::trace::rtt::{Rtt, RttFilter};
 use strobe_sim::semihost::Console;
 use strobe_symbols::Firmware;
 
@@ -67,7 +67,7 @@ pub struct Setup {
     pub limit: Option<Duration>,
     /// The buffer that is read instead of the pin, and how often in a second of the board's own
     /// time.
-    pub rtt: Option<(Wanted, u32)>,
+    pub rtt: Option<(RttFilter, u32)>,
 }
 
 impl Simulated {

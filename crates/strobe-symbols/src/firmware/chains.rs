@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Firmware;
 use crate::code::CodeKind;
-use crate::frames::{Frame, Frames, FramesBatch, Missing, Place, Spot, StringId};
+use crate::frames::{Frame, FrameLocation, Frames, FramesBatch, Missing, Place, StringId};
 use crate::interval::Piece;
 
 impl Firmware {
@@ -65,7 +65,7 @@ impl Firmware {
         (address < self.spots[index].end).then_some(index)
     }
 
-    pub(super) fn spot(&self, address: u32) -> Option<&Piece<Spot>> {
+    pub(super) fn spot(&self, address: u32) -> Option<&Piece<FrameLocation>> {
         self.spot_index(address).map(|index| &self.spots[index])
     }
 
@@ -77,7 +77,7 @@ impl Firmware {
         }
     }
 
-    pub(crate) fn chain(&self, spot: Spot) -> Vec<Frame<'_>> {
+    pub(crate) fn chain(&self, spot: FrameLocation) -> Vec<Frame<'_>> {
         let mut frames = Vec::new();
         let mut place = spot.place.unwrap_or_default();
         let mut next = spot.scope;

@@ -30,7 +30,7 @@ const FIGURES: [(&str, &str, bool); 5] = [
 /// A whole file.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Kept {
+pub struct SavedBaseline {
     schema: String,
     /// How many benchmarks it has: a file that was cut off has fewer.
     benchmarks: usize,
@@ -65,7 +65,7 @@ pub struct Compared {
 /// Verdicts with their reasons, by firmware and benchmark.
 pub type Verdicts = BTreeMap<(String, String), (Verdict, Vec<String>)>;
 
-impl Kept {
+impl SavedBaseline {
     /// Reads a file.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl Kept {
         if head.schema != SCHEMA {
             return Err(format!("a file of form {}; this strobe reads {SCHEMA}", head.schema));
         }
-        let kept: Kept = toml::from_str(text).map_err(|e| e.to_string())?;
+        let kept: SavedBaseline = toml::from_str(text).map_err(|e| e.to_string())?;
         let found = kept.count();
         if found != kept.benchmarks {
             return Err(format!(
@@ -109,7 +109,7 @@ impl Kept {
             let board = m.subject.board.clone().unwrap_or_default();
             (name.clone(), One { board, benchmark: figures(m) })
         };
-        let mut kept = Kept {
+        let mut kept = SavedBaseline {
             schema: SCHEMA.to_owned(),
             benchmarks: 0,
             firmware: all.iter().map(one).collect(),
@@ -352,29 +352,33 @@ impl Comparison {
 mod tests {
     use super::*;
 
-    fn kept(cycles: i64) -> Kept {
+    fn kept(cycles: i64) -> SavedBaseline {
         let figures = |n: i64| [("cycles".to_owned(), n), ("stack".to_owned(), 8)].into();
         let benchmark =
             [("sort/64".to_owned(), figures(cycles)), ("crc \"a\"".to_owned(), figures(5))];
         let one = One { board: "blue".to_owned(), benchmark: benchmark.into() };
-        Kept { schema: SCHEMA.to_owned(), benchmarks: 2, firmware: [("fw".to_owned(), one)].into() }
+        SavedBaseline {
+            schema: SCHEMA.to_owned(),
+            benchmarks: 2,
+            firmware: [("fw".to_owned(), one)].into(),
+        }
     }
 
     #[test]
     fn written_file_is_read_and_any_part_refused() {
         let text = kept(7).text();
-        assert_eq!(Kept::parse(&text), Ok(kept(7)));
+        assert_eq!(SavedBaseline::parse(&text), Ok(kept(7)));
         for (at, _) in text.trim_end().match_indices('\n') {
-            assert!(Kept::parse(&text[..at]).is_err(), "{}", &text[..at]);
+            assert!(SavedBaseline::parse(&text[..at]).is_err(), "{}", &text[..at]);
         }
         let other = text.replace("bench/1", "bench/9");
-        assert!(Kept::parse(&other).unwrap_err().contains("strobe-bench/9"));
+        assert!(SavedBaseline::parse(&other).unwrap_err().contains("strobe-bench/9"));
     }
 
     fn compared(before: i64, after: i64, threshold: f64) -> Comparison {
         let (before, after) = (kept(before), kept(after));
         let mut out = Comparison::new(threshold);
-        let all = |kept: &Kept| kept.firmware["fw"].benchmark.clone();
+        let all = |kept: &SavedBaseline| kept.firmware["fw"].benchmark.clone();
         out.add("fw", &all(&before), &all(&after), &|_| true);
         out
     }

@@ -10,7 +10,7 @@ use strobe_model::measurement::{Content, Finding, Measurement, Severity};
 use strobe_source::simulated::bench::{self, Benched};
 use strobe_symbols::{Benchmark, Firmware};
 
-use super::baseline::{Compared, Kept};
+use super::baseline::{Compared, SavedBaseline};
 use super::{Args, reports};
 use crate::files::{self, Kind};
 use crate::{board, exit, input, interrupt, simulate};
@@ -52,7 +52,7 @@ pub struct Options {
 
 impl Options {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads(self.board.iter().map(Path::new).filter(|path| path.is_file()));
         named.reads(&self.baseline);
         named.writes("--save", &self.save);
@@ -146,7 +146,7 @@ pub fn run(args: &Args, paths: &[PathBuf]) -> anyhow::Result<ExitCode> {
         return Err(exit::usage("--threshold: a percentage from 0 to 1000"));
     }
     let filter = Filter::new(&args.firmware.filter)?;
-    let baseline = args.firmware.baseline.as_deref().map(Kept::read).transpose()?;
+    let baseline = args.firmware.baseline.as_deref().map(SavedBaseline::read).transpose()?;
     let boards = &args.firmware.board;
     if boards.len() > 1 && boards.len() != paths.len() {
         let (boards, firmware) = (boards.len(), paths.len());
@@ -173,7 +173,7 @@ pub fn run(args: &Args, paths: &[PathBuf]) -> anyhow::Result<ExitCode> {
     let compared = compared.map(|kept| kept.compare(&all, threshold, &|name| filter.takes(name)));
     let compared = compared.transpose()?;
     if let Some(path) = args.firmware.save.as_deref().filter(|_| !interrupted) {
-        Kept::of(&all).write(path)?;
+        SavedBaseline::of(&all).write(path)?;
     }
     let rows = reports::rows(&all, compared.as_ref());
     show(args, all, compared.as_ref())?;
@@ -300,7 +300,7 @@ fn one(
     options: &bench::Options,
     filter: &Filter,
 ) -> anyhow::Result<Benched> {
-    let choice = board::choose(&board::Which::named(board.cloned()), firmware)?;
+    let choice = board::choose(&board::BoardArgs::named(board.cloned()), firmware)?;
     let all = firmware.benchmarks().all.iter();
     let wanted: Vec<&Benchmark> = all.filter(|b| filter.takes(&b.name)).collect();
     let name = input::file_name(path);

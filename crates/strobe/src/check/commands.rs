@@ -13,10 +13,10 @@ use crate::{Cli, Command, files, input};
 /// # Errors
 /// If one of them is an output of this process, or an output of a command what this process reads.
 pub fn register(config: &Config, directory: &Path) -> anyhow::Result<()> {
-    let mut own = files::Named::default();
+    let mut own = files::FileSet::default();
     own.reads([&config.baseline]);
     own.within(directory).register_for_others()?;
-    let mut all = files::Named::default();
+    let mut all = files::FileSet::default();
     for firmware in &config.firmware {
         all.reads([&firmware.elf]);
         all.reads(firmware.measurement.values().map(|other| &other.file));
@@ -48,8 +48,8 @@ fn parsed(firmware: &Firmware, command: &str, options: &[String]) -> Option<Comm
 }
 
 /// The files that the options of a firmware's measurements name, as they name them.
-pub fn named(firmware: &Firmware) -> files::Named {
-    let mut named = files::Named::default();
+pub fn named(firmware: &Firmware) -> files::FileSet {
+    let mut named = files::FileSet::default();
     let board = firmware.board.iter().flat_map(|board| ["--board".to_owned(), board.clone()]);
     let run: Vec<String> = board.chain(firmware.run.iter().cloned()).collect();
     let all = [("run", &run), ("size", &firmware.size), ("stack", &firmware.stack)];
@@ -78,11 +78,11 @@ mod tests {
         };
         named(&firmware).within(folder.path()).register_for_others().expect("nobody else's");
         for name in ["fw.elf", "board.toml", "in.txt", "log", "fw.map"] {
-            let mut output = files::Named::default();
+            let mut output = files::FileSet::default();
             output.writes("-o", [at(name)]);
             assert!(output.register().is_err(), "{name}");
         }
-        let mut output = files::Named::default();
+        let mut output = files::FileSet::default();
         output.writes("-o", [at("other")]);
         output.register().expect("nobody's");
     }

@@ -69,7 +69,7 @@ pub struct Firmware {
     pub measurement: BTreeMap<String, Other>,
     /// Its budgets as they are written.
     #[serde(default)]
-    pub(super) budget: Vec<entry::Written>,
+    pub(super) budget: Vec<entry::EntryText>,
     /// Its budgets.
     #[serde(skip)]
     pub budgets: Vec<Budget>,
@@ -165,7 +165,7 @@ impl Firmware {
         if self.budget.is_empty() {
             return Err(ConfigError::NoBudgets(self.name.clone()));
         }
-        let complete = |written: &entry::Written| {
+        let complete = |written: &entry::EntryText| {
             Budget::of(written, &self.measurement).map_err(|error| ConfigError::Budget {
                 firmware: self.name.clone(),
                 error: Box::new(error),

@@ -14,7 +14,7 @@ use super::error::BudgetError;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Written {
+pub struct EntryText {
     /// Its name in reports and in the baseline.
     name: Option<String>,
     /// A function: its cycles, or those of its calls.
@@ -106,7 +106,10 @@ pub struct Budget {
 
 impl Budget {
     /// Checks and completes what is written.
-    pub fn of(written: &Written, others: &BTreeMap<String, Other>) -> Result<Budget, BudgetError> {
+    pub fn of(
+        written: &EntryText,
+        others: &BTreeMap<String, Other>,
+    ) -> Result<Budget, BudgetError> {
         let subject = written.subject()?;
         let limits = written.limits(&subject)?;
         let chosen = written.chosen()?;
@@ -168,7 +171,7 @@ impl Chosen {
     }
 }
 
-impl Written {
+impl EntryText {
     /// What it is about, as `function crc32`: exactly one thing.
     fn subject(&self) -> Result<String, BudgetError> {
         let window = self.window.as_ref().map(|w| format!("{} to {}", w.from, w.to));

@@ -54,7 +54,7 @@ pub struct Args {
 
 impl Args {
     /// Registers the files that are read and written.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         named.reads([&self.firmware]);
         // Its measurements run in the directory of the output.
         named.add(commands::named(&self.measured(self.firmware.clone())).within(self.directory()));

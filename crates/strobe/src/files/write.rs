@@ -12,9 +12,9 @@ use tempfile::NamedTempFile;
 use super::{ledger, lock};
 use crate::exit;
 
-/// A result that is written as a whole. Until [`Whole::commit`] whatever was there before stays as
-/// it was; a full disk or the end of the process costs no older result.
-pub struct Whole {
+/// A result that is written as a whole. Until [`AtomicFile::commit`] whatever was there before
+/// stays as it was; a full disk or the end of the process costs no older result.
+pub struct AtomicFile {
     /// As it was named.
     path: PathBuf,
     out: Out,
@@ -27,15 +27,15 @@ enum Out {
     Direct(io::BufWriter<File>),
 }
 
-impl Whole {
+impl AtomicFile {
     /// Begins a result.
     ///
     /// # Errors
     /// If it cannot be written there, or the file is an input or another output.
-    pub fn create(path: &Path) -> anyhow::Result<Whole> {
+    pub fn create(path: &Path) -> anyhow::Result<AtomicFile> {
         ledger::writes(path)?;
         let out = begin(path).map_err(|e| cannot_write(path, &e))?;
-        Ok(Whole { path: path.to_owned(), out })
+        Ok(AtomicFile { path: path.to_owned(), out })
     }
 
     /// Puts the result in its place.
@@ -57,13 +57,13 @@ impl Whole {
     }
 }
 
-impl Sink for Whole {
+impl Sink for AtomicFile {
     fn complete(self: Box<Self>) -> io::Result<()> {
         self.finish()
     }
 }
 
-impl Write for Whole {
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.out {
             Out::Beside(out, ..) => out.write(bytes),
@@ -90,9 +90,9 @@ pub fn folder(path: &Path) -> anyhow::Result<()> {
 /// Writes a whole result.
 ///
 /// # Errors
-/// Those of [`Whole::create`] and [`Whole::commit`].
+/// Those of [`AtomicFile::create`] and [`AtomicFile::commit`].
 pub fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let mut whole = Whole::create(path)?;
+    let mut whole = AtomicFile::create(path)?;
     whole.write_all(bytes).map_err(|e| cannot_write(path, &e))?;
     whole.commit()
 }
@@ -180,7 +180,7 @@ pub fn log(path: &Path) -> anyhow::Result<File> {
 /// If it cannot be written.
 pub fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let out = begin(path).map_err(|e| cannot_write(path, &e))?;
-    let mut whole = Whole { path: path.to_owned(), out };
+    let mut whole = AtomicFile { path: path.to_owned(), out };
     whole.write_all(bytes).map_err(|e| cannot_write(path, &e))?;
     whole.commit()
 }
@@ -241,7 +241,7 @@ pub fn log_failed(what: String) {
 ///
 /// # Errors
 /// If one could not be written.
-pub fn logs_are_whole() -> anyhow::Result<()> {
+pub fn commit_logs() -> anyhow::Result<()> {
     let failed = FAILED.lock().ok().and_then(|mut failed| failed.take());
     failed.map_or(Ok(()), |what| Err(exit::output(what)))
 }
@@ -357,14 +357,14 @@ mod tests {
         std::fs::write(at("old"), "older").expect("a file");
         std::fs::set_permissions(at("old"), Permissions::from_mode(0o640)).expect("its mode");
         symlink("old", at("link")).expect("a link");
-        let mut whole = Whole::create(&at("link")).expect("it may be written");
+        let mut whole = AtomicFile::create(&at("link")).expect("it may be written");
         whole.write_all(b"new").expect("there is room");
         assert_eq!(std::fs::read(at("old")).expect("it stays"), b"older");
         whole.commit().expect("it takes its place");
         assert_eq!(std::fs::read(at("old")).expect("the new one"), b"new");
         assert!(std::fs::symlink_metadata(at("link")).expect("the link").is_symlink());
         assert_eq!(std::fs::metadata(at("old")).expect("its mode").mode() & 0o777, 0o640);
-        drop(Whole::create(&at("other")).expect("it may be written"));
+        drop(AtomicFile::create(&at("other")).expect("it may be written"));
         assert_eq!(std::fs::read_dir(folder.path()).expect("its files").count(), 2);
     }
 
@@ -426,7 +426,7 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).expect("its files").count(), 1);
         // Begun by another process after the result was.
         let late = folder.path().join("late");
-        let whole = Whole::create(&late).expect("there is none yet");
+        let whole = AtomicFile::create(&late).expect("there is none yet");
         let other = File::create(&late).expect("a file");
         other.try_lock().expect("nobody's");
         assert!(whole.commit().is_err());

@@ -10,14 +10,14 @@ use crate::{files, interrupt, terminal};
 
 /// The option.
 #[derive(clap::Args)]
-pub struct Logged {
+pub struct ArchiveArgs {
     /// Add the whole measurement to an archive as well, with the commit of the current folder
     /// (`strobe log` names others; docs/history.md).
     #[arg(long, value_name = "DIR")]
     log: Option<PathBuf>,
 }
 
-impl Logged {
+impl ArchiveArgs {
     /// Whether the folder can be added to: before a run, which a wrong name shall not cost. No
     /// output replaces what is in it.
     ///

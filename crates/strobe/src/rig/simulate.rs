@@ -54,7 +54,8 @@ impl Rig {
         others: Option<&mut [H; 2]>,
     ) -> anyhow::Result<Vec<ChipRun>> {
         let without_heaps = self.without_heaps(asked.heap.as_ref())?;
-        let asked = &ending::patient(asked, self.members.iter().map(|member| &member.firmware));
+        let asked =
+            &ending::extend_limit(asked, self.members.iter().map(|member| &member.firmware));
         let chips = self.chips(asked, &without_heaps);
         let layout = Layout { chips: &chips, wires: &self.wires, delay: self.delay };
         let mut hosts = self.hosts(setup, recorder)?;

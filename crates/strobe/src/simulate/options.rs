@@ -40,7 +40,7 @@ pub struct Options {
 
 impl Options {
     /// Registers the files that they name.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         self.setup.files(named);
     }
 
@@ -56,7 +56,7 @@ impl Options {
 pub struct Setup {
     /// Which board.
     #[command(flatten)]
-    pub board: board::Which,
+    pub board: board::BoardArgs,
     /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a place (a symbol, an
     /// address, a pin's edge), or only when the firmware exits (`exit`). A time and a symbol
     /// may both be given. In any case a run ends when the firmware exits, at a HardFault, and,
@@ -72,7 +72,7 @@ pub struct Setup {
 
 impl Setup {
     /// Registers the files that it names.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         self.board.files(named);
         self.world.files(named);
     }

@@ -99,7 +99,7 @@ impl World {
     }
 
     /// Registers the files that it names.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         for spec in &self.uart_input {
             if let Source::File(path) = &spec.source {
                 named.reads([path]);

@@ -136,7 +136,7 @@ const REPLAYED: [&str; 2] = ["file", "capture"];
 
 impl Options {
     /// Registers the files that ports are written to.
-    pub fn files(&self, named: &mut files::Named) {
+    pub fn files(&self, named: &mut files::FileSet) {
         for (port, path) in &self.port {
             named.writes(&format!("--port {port}"), [path]);
         }

@@ -1,6 +1,6 @@
 //! Two firmwares side by side, and windows between pins' edges.
 
-use strobe_analyse::attribution::{self, Spot};
+use strobe_analyse::attribution::{self, RowPlace};
 use strobe_model::measurement::{Cell, Measurement, Trust};
 
 use crate::common::figures::{column, figure, part, profile, taken, total};
@@ -67,7 +67,7 @@ fn every_instruction_is_listed() {
         let flat = attribution::rows(profile(side), "cycles", &attribution::By::Address);
         let rows = flat.expect("cycles").rows.into_iter();
         let rows = rows.filter(|row| match row.spot {
-            Spot::Address(address) => listed.contains(&Cell::Address(address)),
+            RowPlace::Address(address) => listed.contains(&Cell::Address(address)),
             _ => false,
         });
         assert_eq!(rows.map(|row| row.sums.all.value as u64).sum::<u64>(), taken(side), "{name}");

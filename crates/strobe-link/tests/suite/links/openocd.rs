@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use strobe_decode::container::Note;
 use strobe_link::trace::link::{Error, Link};
 use strobe_link::trace::openocd::{self, OpenOcd};
-use strobe_link::trace::rtt::{Polled, Wanted};
+use strobe_link::trace::rtt::{Polled, RttFilter};
 use strobe_link::trace::target::find;
 
 use super::target::{Chip, DWT_CTRL};
@@ -254,7 +254,7 @@ fn a_buffer_in_ram_is_read_through_both_versions() {
         rtt::set_up(&mut peer.chip.lock().expect("ours").words);
         let (address, _) = peer.clone().serve();
         let memory = openocd::memory(&address).expect("it is there");
-        let wanted = Wanted { block: rtt::BLOCK..rtt::BLOCK + 1, channel: 0 };
+        let wanted = RttFilter { block: rtt::BLOCK..rtt::BLOCK + 1, channel: 0 };
         let mut link = Polled::new(memory, wanted, None);
         let (mut sent, mut came) = (Vec::new(), Vec::new());
         for n in 0..20u8 {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use strobe_link::trace::link::{Error, Link, ReadOutcome};
 use strobe_link::trace::program::Registers;
-use strobe_link::trace::rtt::{Polled, USUAL_RAM, Wanted};
+use strobe_link::trace::rtt::{Polled, RttFilter, USUAL_RAM};
 
 use super::target::Chip;
 
@@ -76,7 +76,7 @@ fn buffered_bytes_arrive_in_order() {
     set_up(&mut chip.words);
     assert!(write(&mut chip.words, &[0xee; 5]));
     let busy = Busy { chip, left: pieces.into_iter().rev().collect(), lost: 0 };
-    let wanted = Wanted { block: USUAL_RAM, channel: 0 };
+    let wanted = RttFilter { block: USUAL_RAM, channel: 0 };
     let mut link = Polled::new(busy, wanted, Some(10_000));
     let (mut bytes, mut notes) = (Vec::new(), 0);
     loop {
@@ -99,7 +99,7 @@ fn buffered_bytes_arrive_in_order() {
 #[test]
 fn memory_that_does_not_answer_is_an_error() {
     let busy = Busy { chip: Chip::new(), left: Vec::new(), lost: 0 };
-    let wanted = Wanted { block: 0x1000_0000..0x1000_1000, channel: 0 };
+    let wanted = RttFilter { block: 0x1000_0000..0x1000_1000, channel: 0 };
     let error = Polled::new(busy, wanted, None).read(&mut Vec::new(), Duration::from_millis(1));
     assert!(error.is_err_and(|e| e.to_string().contains("nothing there")));
 }

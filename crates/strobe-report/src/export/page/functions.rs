@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use strobe_model::measurement::ids;
 
-use strobe_analyse::attribution::{Amount, By, Flat, Row, Spot, Sums, rows};
+use strobe_analyse::attribution::{Amount, By, Flat, Row, RowPlace, Sums, rows};
 use strobe_model::measurement::{Kind, Measure, Part, Profile, Trust};
 
 use super::super::flame::escaped;
@@ -14,7 +14,7 @@ use super::table::{BEGIN, END, head, number};
 use crate::number::grouped;
 use crate::view::causes::{present, strip};
 use crate::view::figure::{cell as figure, interval, range, share, unit_name};
-use crate::view::profile::{added, beside, knows_calls};
+use crate::view::profile::{added, has_call_counts, secondary_measures};
 
 /// Functions shown of a profile.
 const MOST: usize = 30;
@@ -40,7 +40,7 @@ struct Functions<'a> {
     /// What one row is, and several are.
     noun: [&'a str; 2],
     /// Rows have inclusive figures of their own.
-    knows_calls: bool,
+    has_call_counts: bool,
     /// Parts of the measure have letters.
     has_letters: bool,
     /// Other measures to show, by their index.
@@ -66,9 +66,9 @@ impl<'a> Functions<'a> {
             measure,
             flat,
             noun: if is_by_function { ["function", "functions"] } else { ["address", "addresses"] },
-            knows_calls: is_by_function && knows_calls(profile, flat),
+            has_call_counts: is_by_function && has_call_counts(profile, flat),
             has_letters: profile.parts(&measure.id).any(|(_, part)| part.letter.is_some()),
-            others: beside(profile, measure, by, &flat.total),
+            others: secondary_measures(profile, measure, by, &flat.total),
         }
     }
 
@@ -79,7 +79,7 @@ impl<'a> Functions<'a> {
         head(&title(self.measure), true, out);
         head("share", true, out);
         head(self.noun[0], false, out);
-        if self.knows_calls {
+        if self.has_call_counts {
             head("inclusive", true, out);
             head("share", true, out);
         }
@@ -98,7 +98,7 @@ impl<'a> Functions<'a> {
         if self.flat.sampled {
             let rows = self.flat.rows.iter();
             let (nowhere, mut placed): (Vec<&Row>, Vec<&Row>) =
-                rows.partition(|row| matches!(row.spot, Spot::Nowhere(_)));
+                rows.partition(|row| matches!(row.spot, RowPlace::Nowhere(_)));
             placed.sort_by_key(|row| std::cmp::Reverse(row.sums.all.value));
             let mut lines = self.most(&placed);
             lines.extend(nowhere.into_iter().map(|row| self.of(row)));
@@ -188,7 +188,7 @@ impl<'a> Functions<'a> {
         };
         let _ = number(&part, &between, out);
         let _ = write!(out, "<td class=\"words\">{}</td>", escaped(&line.name));
-        if self.knows_calls {
+        if self.has_call_counts {
             match line.inclusive {
                 Some((amount, modelled)) => {
                     self.amount(self.measure, amount, modelled, out);

@@ -17,7 +17,7 @@ pub(super) struct Lanes<'a> {
     open: Vec<Vec<i64>>,
     /// When the open spans of all lanes end, with their lanes; the earliest first.
     ends: BinaryHeap<Reverse<(i64, usize)>>,
-    room: Room,
+    room: LaneSpace,
 }
 
 impl<'a> Lanes<'a> {
@@ -51,9 +51,9 @@ impl<'a> Lanes<'a> {
 /// Until when each lane has room, as a binary tree in which a node has the maximum of the two
 /// below it: node `n` is above nodes `2n` and `2n + 1`, and the last half of them are the lanes.
 #[derive(Default)]
-struct Room(Vec<i64>);
+struct LaneSpace(Vec<i64>);
 
-impl Room {
+impl LaneSpace {
     /// A lane that is not there yet has no room.
     const NONE: i64 = i64::MIN;
 

@@ -24,7 +24,7 @@ impl Shape<'_> {
         table: &mut Table,
     ) {
         let mut cells = self.first(own);
-        if self.knows_calls {
+        if self.has_call_counts {
             cells.extend(["", ""].map(Cell::from));
         }
         // How often functions were called means nothing when it is added up.
@@ -33,7 +33,7 @@ impl Shape<'_> {
             // Nothing at all has no other measures.
             sums.others.get_mut(*i).into_iter().for_each(|calls| *calls = None);
         }
-        self.beside(&sums, &mut cells);
+        self.secondary_measures(&sums, &mut cells);
         cells.push(name.into());
         table.painted(cells, paint);
     }
@@ -77,7 +77,7 @@ impl Shape<'_> {
     /// A row without shares: a figure and its spread, and what was executed.
     fn plain(&self, [own, spread]: [String; 2], sums: Option<&Sums>, name: &str) -> Vec<Cell> {
         let mut cells: Vec<Cell> = vec![own.into(), "".into(), spread.into()];
-        if self.knows_calls {
+        if self.has_call_counts {
             cells.extend(["", ""].map(Cell::from));
         }
         for i in &self.others {

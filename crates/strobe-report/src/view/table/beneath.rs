@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use strobe_model::measurement::{Cell, Number, Table, Trust, Unit};
 
 use super::bounds::{is_alike, is_uneven, of_largest, off, widest};
-use super::columns::{FINE, Shape, Shows, value};
+use super::columns::{CellStyle, FINE, Shape, value};
 use super::{Arranged, Rows};
 use crate::paint::Paint;
 use crate::text::layout::item;
@@ -42,7 +42,7 @@ impl Rows<'_> {
         };
         let is_zero = |cell: &Cell| cell.number().is_none_or(|number| number.as_f64() == 0.0);
         let sum = |(at, shape): (usize, &Shape)| {
-            let is_figure = shape.right && shape.shows == Shows::Value;
+            let is_figure = shape.right && shape.shows == CellStyle::Value;
             let column = shape.column.filter(|_| is_figure && !arranged.shows(at))?;
             let all_zero = column.cells.iter().all(is_zero);
             let sum = value(sums.get(shape.index)?, &shape.unit).filter(|_| !all_zero)?;
@@ -87,9 +87,10 @@ fn listed(names: &[String]) -> String {
 fn bounds_without_room(arranged: &Arranged, page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let columns = &arranged.columns;
     let hidden = columns.iter().enumerate().filter(|(i, _)| !arranged.shows(*i));
-    let hidden = hidden.filter(|(_, column)| column.shows == Shows::Bounds && column.head != FINE);
+    let hidden =
+        hidden.filter(|(_, column)| column.shows == CellStyle::Bounds && column.head != FINE);
     for (at, column) in hidden {
-        let figure = columns.iter().take(at).rposition(|c| c.shows == Shows::Value);
+        let figure = columns.iter().take(at).rposition(|c| c.shows == CellStyle::Value);
         if figure.is_some_and(|figure| arranged.shows(figure)) {
             bounds_note(column, page, out)?;
         }

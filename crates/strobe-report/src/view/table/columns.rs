@@ -24,7 +24,7 @@ const SENTENCE: usize = 7;
 
 /// What a column of the layout shows of a column of the table.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shows {
+pub(super) enum CellStyle {
     Value,
     Share,
     Bounds,
@@ -35,7 +35,7 @@ pub(super) struct Shape<'a> {
     pub(super) head: String,
     pub(super) right: bool,
     pub(super) worth: Option<u8>,
-    pub(super) shows: Shows,
+    pub(super) shows: CellStyle,
     pub(super) index: usize,
     pub(super) column: Option<&'a Column>,
     pub(super) unit: Unit,
@@ -50,16 +50,16 @@ impl Shape<'_> {
 
     pub(super) fn text(&self, cell: &Cell) -> String {
         let text = match self.shows {
-            Shows::Value => match self.decimals.zip(cell.number()) {
+            CellStyle::Value => match self.decimals.zip(cell.number()) {
                 Some((decimals, at)) => Some(moment(picoseconds(at, &self.unit), decimals)),
                 None => value(cell, &self.unit),
             },
-            Shows::Share => {
+            CellStyle::Share => {
                 let whole = self.column.and_then(|column| column.whole);
                 let of = |part: Number| Some(share(part.as_u64(), whole?.as_u64()));
                 cell.number().and_then(of)
             }
-            Shows::Bounds => bounds(cell, &self.unit),
+            CellStyle::Bounds => bounds(cell, &self.unit),
         };
         text.unwrap_or_default()
     }
@@ -100,12 +100,12 @@ pub(super) fn columns<'a>(table: &'a Table, title: &str, tight: bool) -> Vec<Sha
     order.retain(|i| Some(*i) != name);
     let mut shapes: Vec<Shape<'a>> = Vec::new();
     for index in order.into_iter().chain(name) {
-        let is_first = shapes.iter().all(|shape| shape.shows != Shows::Bounds);
+        let is_first = shapes.iter().all(|shape| shape.shows != CellStyle::Bounds);
         shapes.extend(shapes_of(index, &table.columns[index], title, is_first));
     }
     if name.is_none() {
         let (head, unit) = (String::new(), Unit::COUNT);
-        let shows = Shows::Value;
+        let shows = CellStyle::Value;
         shapes.push(Shape {
             head,
             right: false,
@@ -129,7 +129,7 @@ pub(super) fn without_units(columns: &mut [Shape]) -> BTreeMap<String, Vec<Strin
     let mut units: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for shape in columns {
         let Some(column) = shape.column.filter(|c| shape.head != c.title) else { continue };
-        if let (Shows::Value, false, Some(unit)) =
+        if let (CellStyle::Value, false, Some(unit)) =
             (shape.shows, column.moment, unit_name(&shape.unit))
         {
             let titles = units.entry(unit.into_owned()).or_default();
@@ -178,11 +178,11 @@ fn shapes_of<'a>(index: usize, column: &'a Column, title: &str, is_first: bool) 
         index,
         column: Some(column),
         unit: unit.clone(),
-        decimals: decimals(column, &unit).filter(|_| shows == Shows::Value),
+        decimals: decimals(column, &unit).filter(|_| shows == CellStyle::Value),
     };
-    let mut shapes = vec![shape(head(column, &unit, title), Shows::Value, worth(2))];
+    let mut shapes = vec![shape(head(column, &unit, title), CellStyle::Value, worth(2))];
     if right && column.whole.is_some() {
-        shapes.push(shape("share".to_owned(), Shows::Share, worth(0)));
+        shapes.push(shape("share".to_owned(), CellStyle::Share, worth(0)));
     }
     let by_resolution = column.cells.iter().any(is_fine);
     let bounded = column.cells.iter().any(|cell| bounds(cell, &unit).is_some());
@@ -198,7 +198,7 @@ fn shapes_of<'a>(index: usize, column: &'a Column, title: &str, is_first: bool) 
             false if is_alike(&column.cells) => FURTHER,
             false => FURTHER_UNLIKE,
         };
-        shapes.push(shape(head.to_owned(), Shows::Bounds, worth(1).or(Some(alone))));
+        shapes.push(shape(head.to_owned(), CellStyle::Bounds, worth(1).or(Some(alone))));
     }
     shapes
 }

@@ -39,12 +39,12 @@ impl Canvas {
     pub(super) fn leaf(&mut self, area: Area, name: &str, figure: &str, colour: usize) {
         self.frame(area, 0);
         let room = area.width.saturating_sub(2);
-        let beside = format!("{name}  {figure}");
+        let secondary_measures = format!("{name}  {figure}");
         if area.height >= 2 && figure.chars().count() <= room {
             self.title(area, name, colour);
             self.letters(area.x + 1, area.y + 1, &shortened(figure, room), None);
-        } else if clean(&beside).chars().count() <= room {
-            self.title(area, &beside, colour);
+        } else if clean(&secondary_measures).chars().count() <= room {
+            self.title(area, &secondary_measures, colour);
         } else {
             self.title(area, name, colour);
         }

@@ -13,7 +13,7 @@ use super::mpu::{Purpose, Rights};
 use super::nvic::numbers;
 use super::port::{CarefulPort, NO_WAIT};
 use super::run::{EXC_RETURN, End, Stop};
-use super::several::Broken;
+use super::several::TransferAborted;
 use super::system::{Caller, number};
 use super::timing::SKIPPED;
 use super::{exec_branch, special};
@@ -136,10 +136,10 @@ impl<O: Observer> Machine<O> {
         }
         match result {
             Ok(()) => {}
-            Err(Broken::Fault(fault)) => {
+            Err(TransferAborted::Fault(fault)) => {
                 return self.fault_of_access(fault, pc, last).map(|()| true);
             }
-            Err(Broken::Interrupted) => {
+            Err(TransferAborted::Interrupted) => {
                 self.turns.abandon();
                 self.pay(pc, data_wait, contention, saved);
                 self.suspend(insn, several, pc);
@@ -376,7 +376,7 @@ fn branch(
     port: &mut CarefulPort,
     insn: Insn,
     next: u32,
-) -> Result<Option<End>, Broken> {
+) -> Result<Option<End>, TransferAborted> {
     let r = |i: u8| (i & 15) as usize;
     Ok(Some(match insn {
         Insn::BCond { condition, .. } => {

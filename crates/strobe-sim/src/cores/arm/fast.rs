@@ -16,7 +16,7 @@ use strobe_isa::thumb::insn::Insn;
 use strobe_model::{Bounds, Cause};
 
 /// How a block, interpreted or compiled, was left.
-pub(super) enum Left {
+pub(super) enum BlockExit {
     /// The block does not fit before the horizon.
     #[cfg_attr(
         not(feature = "compiler"),
@@ -72,9 +72,9 @@ impl<O: Observer> Machine<O> {
                 None => self.interpret(id),
             };
             id = match left {
-                Left::Ended(id, end) => self.arrive(id, end),
-                Left::Horizon(id) => id,
-                Left::Miss(at_id, at) => match self.pass_miss(at_id, at)? {
+                BlockExit::Ended(id, end) => self.arrive(id, end),
+                BlockExit::Horizon(id) => id,
+                BlockExit::Miss(at_id, at) => match self.pass_miss(at_id, at)? {
                     Some(end) => self.arrive(at_id, end),
                     None => return Ok(()),
                 },
@@ -98,7 +98,7 @@ impl<O: Observer> Machine<O> {
     }
 
     /// Runs one block that fits before the horizon, instruction by instruction.
-    fn interpret(&mut self, id: BlockId) -> Left {
+    fn interpret(&mut self, id: BlockId) -> BlockExit {
         let end = self.execute(id, 0);
         let block = &self.blocks.all[id as usize];
         let end = match end {
@@ -106,7 +106,7 @@ impl<O: Observer> Machine<O> {
             Err(at) if at == block.body as usize && block.plain && self.system_register(id) => {
                 End::Next
             }
-            Err(at) => return Left::Miss(id, at),
+            Err(at) => return BlockExit::Miss(id, at),
         };
         let block = &self.blocks.all[id as usize];
         self.now += u64::from(block.cycles);
@@ -122,7 +122,7 @@ impl<O: Observer> Machine<O> {
             self.settle(id);
         }
         self.warm(id);
-        Left::Ended(id, end)
+        BlockExit::Ended(id, end)
     }
 
     /// Executes a block's instructions from `from` on, up to one that needs care (`Err`); accounts

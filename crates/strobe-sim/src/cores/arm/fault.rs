@@ -51,7 +51,7 @@ pub enum Fault {
     #[error(
         "{} {address:#010x} is not allowed by the {}",
         of_purpose(*purpose),
-        who_forbids(*purpose)
+        denied_by(*purpose)
     )]
     Protected {
         /// The address.
@@ -110,7 +110,7 @@ fn of_purpose(purpose: Purpose) -> &'static str {
 }
 
 /// Execution is also forbidden without a unit, where devices are.
-fn who_forbids(purpose: Purpose) -> &'static str {
+fn denied_by(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Fetch => "memory map or the memory protection unit",
         _ => "memory protection unit",

@@ -27,10 +27,10 @@ mod vary;
 mod wide;
 
 use self::code::{Code, Frame, Reports};
-use self::region::{Otherwise, Place};
+use self::region::{Place, Variation};
 use super::block::{BlockId, Blocks};
 use super::core::Machine;
-use super::fast::{Left, late};
+use super::fast::{BlockExit, late};
 use super::run::End;
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycles;
@@ -315,7 +315,7 @@ impl<O: Observer> Machine<O> {
     }
 
     /// Runs compiled code from a block on that fits before the horizon.
-    pub(super) fn run_compiled(&mut self, at: Compiled) -> Left {
+    pub(super) fn run_compiled(&mut self, at: Compiled) -> BlockExit {
         let before = self.instructions;
         let frame = &mut self.jit.frame;
         frame.budget = (self.horizon - self.now) as i64;
@@ -335,10 +335,10 @@ impl<O: Observer> Machine<O> {
         }
         let region = &mut self.jit.regions[at.region as usize];
         match exit.kind {
-            code::ExitKind::Horizon => Left::Horizon(id),
-            code::ExitKind::Next => Left::Ended(id, End::Next),
-            code::ExitKind::Direct => Left::Ended(id, End::Direct),
-            code::ExitKind::Indirect => Left::Ended(id, End::Indirect(self.jit.frame.value)),
+            code::ExitKind::Horizon => BlockExit::Horizon(id),
+            code::ExitKind::Next => BlockExit::Ended(id, End::Next),
+            code::ExitKind::Direct => BlockExit::Ended(id, End::Direct),
+            code::ExitKind::Indirect => BlockExit::Ended(id, End::Indirect(self.jit.frame.value)),
             code::ExitKind::Miss => {
                 // What this run did otherwise is settled already.
                 self.deviations.clear();
@@ -346,7 +346,7 @@ impl<O: Observer> Machine<O> {
                 if region.misses == MANY_MISSES {
                     self.look_further();
                 }
-                Left::Miss(id, exit.at)
+                BlockExit::Miss(id, exit.at)
             }
         }
     }
@@ -427,25 +427,25 @@ impl<O: Observer> Machine<O> {
                 }
                 let id = region.blocks[place.block];
                 let wait = match place.otherwise {
-                    Otherwise::Skipped => {
+                    Variation::Skipped => {
                         self.observer.skipped(id, place.at, count);
                         continue;
                     }
-                    Otherwise::Longer(most) => {
+                    Variation::Longer(most) => {
                         let high = (count * u64::from(most)) as i64;
                         let wait =
                             Wait { cause: Cause::Execute, low: 0, likely: likely as i64, high };
                         wait.in_model(self.model)
                     }
-                    Otherwise::WaitsFirst(cycles) => {
+                    Variation::WaitsFirst(cycles) => {
                         let cycles = (count * u64::from(cycles)) as i64;
                         Wait { cause: Cause::DataWait, low: cycles, likely: cycles, high: cycles }
                     }
-                    Otherwise::Arrives(target) => {
+                    Variation::Arrives(target) => {
                         let target = &self.blocks.all[region.blocks[target] as usize];
                         waits(target.arrival.wait, count, likely)
                     }
-                    Otherwise::ArrivesLate => late(likely),
+                    Variation::ArrivesLate => late(likely),
                 };
                 self.observer.wait(self.blocks.all[id as usize].address(place.at), wait);
             }

@@ -25,7 +25,7 @@ pub struct Residual {
 
 impl Residual {
     /// That of a bare core, which stands for parts whatever their RAM is.
-    pub fn of_any_part(self) -> Residual {
+    pub fn envelope(self) -> Residual {
         Residual { more: self.more.max(self.more_with_waits), ..self }
     }
 
@@ -102,7 +102,7 @@ mod tests {
         let cycles = Bounds::exact(10_000);
         let band = residual.around(cycles, Bounds::exact(2_000));
         assert_eq!((band.low, band.likely, band.high), (9_980, 10_000, 10_060));
-        let band = residual.of_any_part().around(cycles, Bounds::exact(2_000));
+        let band = residual.envelope().around(cycles, Bounds::exact(2_000));
         assert_eq!((band.low, band.high), (9_980, 10_100));
         assert!(residual.around(Bounds::exact(u64::MAX), Bounds::exact(u64::MAX)).high == u64::MAX);
     }

@@ -18,16 +18,16 @@ use strobe_isa::thumb::insn::Insn;
 
 /// Why an instruction did not complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Broken {
+pub(crate) enum TransferAborted {
     /// It never will.
     Fault(Fault),
     /// An exception comes first.
     Interrupted,
 }
 
-impl From<Fault> for Broken {
+impl From<Fault> for TransferAborted {
     fn from(fault: Fault) -> Self {
-        Broken::Fault(fault)
+        TransferAborted::Fault(fault)
     }
 }
 
@@ -85,14 +85,14 @@ impl CarefulPort<'_> {
     /// Before a transfer: whether an exception comes first. The first transfer is part of the
     /// instruction's beginning.
     #[inline]
-    pub(crate) fn go_on(&mut self, transfer: u32) -> Result<(), Broken> {
+    pub(crate) fn go_on(&mut self, transfer: u32) -> Result<(), TransferAborted> {
         match self.several.yields_to {
             Some(priority) if transfer > self.several.skip => self.look_up(priority),
             _ => Ok(()),
         }
     }
 
-    fn look_up(&mut self, priority: i16) -> Result<(), Broken> {
+    fn look_up(&mut self, priority: i16) -> Result<(), TransferAborted> {
         let now = self.bus.now;
         if !self.bus.attention && self.system.due() > now {
             return Ok(());
@@ -100,7 +100,7 @@ impl CarefulPort<'_> {
         self.system.tick(now);
         self.system.update_lines(&self.bus.interrupts);
         match self.system.nvic.best_pending() {
-            Some((_, best)) if best < priority => Err(Broken::Interrupted),
+            Some((_, best)) if best < priority => Err(TransferAborted::Interrupted),
             _ => Ok(()),
         }
     }

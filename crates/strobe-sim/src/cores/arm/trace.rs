@@ -23,7 +23,7 @@ use crate::kernel::device::{Reading, Size};
 
 pub(crate) use self::comparator::Seen;
 use self::dwt::Dwt;
-use self::dwt::Emitted;
+use self::dwt::EmittedPacket;
 pub(crate) use self::dwt::{Counter, Spent};
 pub use self::fifo::Depths;
 use self::itm::Itm;
@@ -182,12 +182,12 @@ impl Trace {
     fn hand_over(&mut self, to: u64) {
         self.dwt.emitted.sort_by_key(|&(at, _)| at);
         let past = self.dwt.emitted.partition_point(|&(at, _)| at <= to);
-        let emitted: Vec<(u64, Emitted)> = self.dwt.emitted.drain(..past).collect();
+        let emitted: Vec<(u64, EmittedPacket)> = self.dwt.emitted.drain(..past).collect();
         for (at, item) in emitted {
             self.empty(at);
             match item {
-                Emitted::Packet(packet) => self.itm.take(packet, at),
-                Emitted::Synchronise => {
+                EmittedPacket::Packet(packet) => self.itm.take(packet, at),
+                EmittedPacket::Synchronise => {
                     self.itm.synchronise();
                     self.tpiu.synchronise();
                 }

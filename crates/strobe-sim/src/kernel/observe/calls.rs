@@ -16,7 +16,7 @@ mod turns;
 use std::collections::BTreeMap;
 
 use self::contexts::Context;
-use self::nodes::{HOPS, Hop};
+use self::nodes::{CachedStep, HOPS};
 pub use self::nodes::{Node, NodeKind};
 use self::turns::Turn;
 use super::counts::AddressTable;
@@ -40,7 +40,7 @@ pub struct CallTree {
     /// led, if that is one place.
     pub sites: BTreeMap<u32, Option<u32>>,
     /// By `nodes::hop`; looking a callee up by its address and among its siblings takes longer.
-    hops: Box<[Hop]>,
+    hops: Box<[CachedStep]>,
     /// Starts of switch helpers, sorted.
     helpers: Vec<u32>,
     running: Context,
@@ -92,7 +92,7 @@ impl CallTree {
             function_at,
             entries: functions.iter().map(|f| f.0 & !1).collect(),
             sites: BTreeMap::new(),
-            hops: vec![Hop::UNSEEN; HOPS].into(),
+            hops: vec![CachedStep::UNSEEN; HOPS].into(),
             helpers: Vec::new(),
             running: Context::default(),
             interrupted: Vec::new(),

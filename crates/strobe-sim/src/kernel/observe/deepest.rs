@@ -35,7 +35,7 @@ pub struct Deepest {
 
 /// What a stack pointer brings that is new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum News {
+pub(super) enum DepthChange {
     /// It is the lowest so far of a stack that begins here.
     Deepest { top: u32 },
     /// It is the highest so far.
@@ -113,14 +113,14 @@ impl Marks {
     /// What is new about a stack pointer, if anything is. Whether it is this thread's at all is for
     /// [`threads`](super::threads) to judge.
     #[inline]
-    pub(super) fn news(&self, thread: usize, sp: u32) -> Option<News> {
-        let Some(deepest) = self.of(thread) else { return Some(News::Deepest { top: sp }) };
+    pub(super) fn news(&self, thread: usize, sp: u32) -> Option<DepthChange> {
+        let Some(deepest) = self.of(thread) else { return Some(DepthChange::Deepest { top: sp }) };
         if sp < deepest.sp {
-            return Some(News::Deepest { top: deepest.top });
+            return Some(DepthChange::Deepest { top: deepest.top });
         }
         let above = sp.checked_sub(deepest.top).filter(|above| *above > 0)?;
         let may_begin = thread == 0 || thread == HANDLERS;
-        Some(if may_begin && above > LARGEST_POP { News::Anew } else { News::Higher })
+        Some(if may_begin && above > LARGEST_POP { DepthChange::Anew } else { DepthChange::Higher })
     }
 
     /// A stack's owner has popped more than was known to be on it.

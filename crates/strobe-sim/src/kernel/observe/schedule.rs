@@ -62,7 +62,7 @@ struct Activation {
 
 /// Who asked for a switch to another thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum SwitchRequest {
     /// The thread that ran.
     Itself,
     /// A handler whose exception became pending in this cycle.
@@ -251,15 +251,21 @@ impl Schedule {
     ) {
         self.settle(now, asleep);
         self.look(State::WokenAt(now), threads, bus);
-        self.switch(asked.map_or(Asked::Itself, Asked::Handler), now, pc, threads, bus);
+        self.switch(
+            asked.map_or(SwitchRequest::Itself, SwitchRequest::Handler),
+            now,
+            pc,
+            threads,
+            bus,
+        );
     }
 
     /// When the exception became pending that led to the handlers that ran last, unless the thread
     /// asked for them itself.
     pub(super) fn asked_by_handler(&self) -> Option<u64> {
         match self.asked() {
-            Asked::Handler(pended_at) => Some(pended_at),
-            Asked::Itself => None,
+            SwitchRequest::Handler(pended_at) => Some(pended_at),
+            SwitchRequest::Itself => None,
         }
     }
 
@@ -278,33 +284,33 @@ impl Schedule {
     }
 
     /// Who asked for the switch that the handler that ended last has made.
-    fn asked(&self) -> Asked {
-        let Some(last) = self.chain.last() else { return Asked::Itself };
+    fn asked(&self) -> SwitchRequest {
+        let Some(last) = self.chain.last() else { return SwitchRequest::Itself };
         let mut by = last;
         // An exception that only asks leads to who pended it. Each step goes back in time.
         loop {
             match by.exception {
-                number::SVCALL | number::HARD_FAULT => return Asked::Itself,
-                number::PENDSV if by.pended_at <= self.left_at => return Asked::Itself,
+                number::SVCALL | number::HARD_FAULT => return SwitchRequest::Itself,
+                number::PENDSV if by.pended_at <= self.left_at => return SwitchRequest::Itself,
                 number::PENDSV => {
                     let at = by.pended_at;
                     let ran = |a: &&Activation| a.begin <= at && at <= a.end && a.begin < by.begin;
                     match self.chain.iter().filter(ran).max_by_key(|a| a.begin) {
                         Some(asker) => by = asker,
-                        None => return Asked::Handler(at),
+                        None => return SwitchRequest::Handler(at),
                     }
                 }
-                _ => return Asked::Handler(by.pended_at),
+                _ => return SwitchRequest::Handler(by.pended_at),
             }
         }
     }
 
     /// The thread that ran until `left` at `pc` has lost the core to `threads.current()`.
-    fn switch(&mut self, asked: Asked, left: u64, pc: u32, threads: &Threads, bus: &Bus) {
+    fn switch(&mut self, asked: SwitchRequest, left: u64, pc: u32, threads: &Threads, bus: &Bus) {
         self.end_run(left, pc);
         // Its own request counts, even if a handler came in between and chose yet another thread.
         let own = |a: &Activation| a.exception == number::PENDSV && a.pended_at <= self.left_at;
-        let by_itself = asked == Asked::Itself || self.chain.iter().any(own);
+        let by_itself = asked == SwitchRequest::Itself || self.chain.iter().any(own);
         self.leave(by_itself, threads, bus);
         self.thread = threads.current();
         let counts = !self.paused;
@@ -314,8 +320,8 @@ impl Schedule {
         let since = match (self.states[self.thread], asked) {
             (State::Ready, _) => None,
             (State::WokenAt(since), _) => Some(Some(since)),
-            (State::Waiting, Asked::Handler(since)) => Some(Some(since)),
-            (State::Waiting, Asked::Itself) => Some(None),
+            (State::Waiting, SwitchRequest::Handler(since)) => Some(Some(since)),
+            (State::Waiting, SwitchRequest::Itself) => Some(None),
         };
         self.states[self.thread] = State::Ready;
         self.waiting.retain(|&waiting| waiting != threads.current());

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use strobe_model::measurement::ids;
 
-use strobe_analyse::attribution::{By, Spot, rows};
+use strobe_analyse::attribution::{By, RowPlace, rows};
 use strobe_model::measurement::{Content, Finding, Measurement, Severity};
 use strobe_model::number::counted;
 
@@ -49,7 +49,7 @@ fn cycles(of: &Measurement) -> BTreeMap<String, u64> {
     let Some(flat) = rows(profile, "cycles", &By::Function) else { return BTreeMap::new() };
     let mut out = BTreeMap::new();
     for row in flat.rows {
-        let Spot::Function(Some(at)) = row.spot else { continue };
+        let RowPlace::Function(Some(at)) = row.spot else { continue };
         let cycles = u64::try_from(row.sums.all.value).unwrap_or(0);
         if let Some(name) = profile.functions.name.get(at as usize).filter(|_| cycles > 0) {
             *out.entry(name.clone()).or_default() += cycles;

@@ -13,7 +13,7 @@ use super::{Model, is_to_a_time};
 /// What published figures are off, for this core on this board.
 fn residual(core: &str, board: &str) -> Option<Residual> {
     let residual = CoreKind::named(core)?.residual()?;
-    Some(if Board::is_bare(board) { residual.of_any_part() } else { residual })
+    Some(if Board::is_bare(board) { residual.envelope() } else { residual })
 }
 
 /// The band of every cycle that the core works, as all reports have it: a hundred cycles of the

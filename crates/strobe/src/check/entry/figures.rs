@@ -4,9 +4,9 @@ use strobe_analyse::budget::{Selector, Statistic};
 use strobe_model::measurement::ids;
 
 use super::super::error::BudgetError;
-use super::{Chosen, From, Window, Written};
+use super::{Chosen, EntryText, From, Window};
 
-impl Written {
+impl EntryText {
     pub(super) fn of_function(&self, name: &str) -> Result<Chosen, BudgetError> {
         let figure = self.figure(&[
             "self",

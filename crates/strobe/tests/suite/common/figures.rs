@@ -1,6 +1,6 @@
 //! Figures of measured runs by name: what tests ask of a measurement.
 
-use strobe_analyse::attribution::{self, Place, Spot};
+use strobe_analyse::attribution::{self, Place, RowPlace};
 use strobe_model::measurement::{
     Cell, Content, Distribution, Kind, Measurement, Number, Parts, Profile, Severity, Trust,
 };
@@ -230,6 +230,6 @@ pub fn nodes(measurement: &Measurement) -> Vec<Node> {
 pub fn functions(measurement: &Measurement) -> Vec<(String, u64)> {
     let by = attribution::By::Function;
     let flat = attribution::rows(profile(measurement), "cycles", &by).expect("cycles");
-    let named = flat.rows.iter().filter(|row| matches!(row.spot, Spot::Function(Some(_))));
+    let named = flat.rows.iter().filter(|row| matches!(row.spot, RowPlace::Function(Some(_))));
     named.map(|row| (row.name.clone(), count(row.sums.busy().value.into()))).collect()
 }

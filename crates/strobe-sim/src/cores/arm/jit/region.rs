@@ -46,7 +46,7 @@ pub(super) struct Plan<'a> {
 
 /// What an instruction may do otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Otherwise {
+pub(super) enum Variation {
     /// Nothing, its condition having failed.
     Skipped,
     /// Take longer than the least, by so many cycles at most.
@@ -64,7 +64,7 @@ pub(super) enum Otherwise {
 pub(super) struct Place {
     pub(super) block: usize,
     pub(super) at: usize,
-    pub(super) otherwise: Otherwise,
+    pub(super) otherwise: Variation,
 }
 
 /// The region around a hot block: what it reaches by direct jumps inside its function, as far as
@@ -218,11 +218,11 @@ impl Growth<'_> {
 fn events(block: usize, decoded: &Block) -> impl Iterator<Item = Place> {
     let place = move |at, otherwise| Place { block, at, otherwise };
     decoded.insns.iter().enumerate().flat_map(move |(at, insn)| {
-        let skipped = decoded.condition(at).is_some().then(|| place(at, Otherwise::Skipped));
+        let skipped = decoded.condition(at).is_some().then(|| place(at, Variation::Skipped));
         let longer = most_for_operands(decoded, *insn);
-        let longer = longer.map(|most| place(at, Otherwise::Longer(most)));
+        let longer = longer.map(|most| place(at, Variation::Longer(most)));
         let first = decoded.meta[at].first_wait;
-        let first = (first > 0).then(|| place(at, Otherwise::WaitsFirst(first)));
+        let first = (first > 0).then(|| place(at, Variation::WaitsFirst(first)));
         skipped.into_iter().chain(longer).chain(first)
     })
 }
@@ -232,9 +232,9 @@ fn arrivals(block: usize, blocks: &[Member]) -> impl Iterator<Item = Place> {
     let (from, at) = (&blocks[block], blocks[block].block.body as usize);
     let arrival = |to: usize| blocks[to].block.arrival;
     let waits = from.computed.iter().filter(move |&&to| !arrival(to).wait.is_zero());
-    let waits = waits.map(|&to| Otherwise::Arrives(to));
+    let waits = waits.map(|&to| Variation::Arrives(to));
     let late = from.computed.iter().any(|&to| arrival(to).late > 0);
-    waits.chain(late.then_some(Otherwise::ArrivesLate)).map(move |otherwise| Place {
+    waits.chain(late.then_some(Variation::ArrivesLate)).map(move |otherwise| Place {
         block,
         at,
         otherwise,

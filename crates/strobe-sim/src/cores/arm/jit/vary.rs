@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{AbiParam, InstBuilder, SigRef, Signature, Type, Valu
 use super::build::{Build, trusted};
 use super::code;
 use super::flags::{self, Flags};
-use super::region::{Otherwise, Place};
+use super::region::{Place, Variation};
 use super::{Event, effect};
 use crate::cores::arm::cpu::Cpu;
 use crate::cores::arm::timing::{MOST_FOR_OPERANDS, SKIPPED, most_for_long_multiply};
@@ -56,12 +56,12 @@ impl Build<'_> {
         let budget = self.b.use_var(self.state.budget);
         let budget = self.b.ins().iadd_imm_s(budget, saved);
         self.b.def_var(self.state.budget, budget);
-        let event = self.event(Otherwise::Skipped);
+        let event = self.event(Variation::Skipped);
         self.add_to(self.events, event + offset_of!(Event, count), 1);
     }
 
     /// Where in the region's events the instruction being built counts.
-    fn event(&self, otherwise: Otherwise) -> usize {
+    fn event(&self, otherwise: Variation) -> usize {
         let (block, at) = self.at;
         let wanted = Place { block, at, otherwise };
         let number = self.plan.events.iter().position(|e| *e == wanted);
@@ -75,11 +75,11 @@ impl Build<'_> {
             Model::Likely => self.b.ins().uextend(types::I64, cycles),
             Model::High => self.b.ins().iconst(types::I64, i64::from(most)),
         };
-        self.pay_event(Otherwise::Longer(most), cycles);
+        self.pay_event(Variation::Longer(most), cycles);
     }
 
     /// Takes cycles (64 bits) and counts them.
-    fn pay_event(&mut self, otherwise: Otherwise, cycles: Value) {
+    fn pay_event(&mut self, otherwise: Variation, cycles: Value) {
         let budget = self.b.use_var(self.state.budget);
         let budget = self.b.ins().isub(budget, cycles);
         self.b.def_var(self.state.budget, budget);
@@ -111,7 +111,7 @@ impl Build<'_> {
         let budget = self.b.use_var(self.state.budget);
         let budget = self.b.ins().isub(budget, cycles);
         self.b.def_var(self.state.budget, budget);
-        let event = self.event(Otherwise::WaitsFirst(first));
+        let event = self.event(Variation::WaitsFirst(first));
         self.add_value_to(self.events, event + offset_of!(Event, count), waits);
     }
 
@@ -156,11 +156,11 @@ impl Build<'_> {
         let arrival = self.plan.blocks[to].block.arrival;
         if !arrival.wait.is_zero() {
             let cycles = self.target_wait(arrival.wait);
-            self.pay_event(Otherwise::Arrives(to), cycles);
+            self.pay_event(Variation::Arrives(to), cycles);
         }
         if arrival.late > 0 {
             let cycles = self.b.ins().iconst(types::I64, i64::from(arrival.late));
-            self.pay_event(Otherwise::ArrivesLate, cycles);
+            self.pay_event(Variation::ArrivesLate, cycles);
         }
     }
 

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 
 use super::block::BlockId;
 use super::core::Machine;
-use super::fast::Left;
+use super::fast::BlockExit;
 use crate::kernel::observe::Observer;
 
 /// Where a block's compiled code is: nowhere.
@@ -41,7 +41,7 @@ impl<O: Observer> Machine<O> {
 
     pub(super) fn prepare_frame(&mut self) {}
 
-    pub(super) fn run_compiled(&mut self, at: Compiled) -> Left {
+    pub(super) fn run_compiled(&mut self, at: Compiled) -> BlockExit {
         match at.0 {}
     }
 

@@ -7,7 +7,7 @@ use crate::cores::arm::block::in_flash;
 use crate::cores::arm::exec::{Port, Work};
 use crate::cores::arm::fault::{Fault, FaultAccess};
 use crate::cores::arm::mpu::{Purpose, Rights};
-use crate::cores::arm::several::{Broken, Several};
+use crate::cores::arm::several::{Several, TransferAborted};
 use crate::cores::arm::system::{Caller, LostStore, System};
 use crate::cores::arm::timing::Timing;
 use crate::cores::arm::trace::{self, Spent};
@@ -284,7 +284,7 @@ impl CarefulPort<'_> {
         &self,
         address: u32,
         size: Size,
-    ) -> Result<impl Iterator<Item = (u32, Size)> + use<>, Broken> {
+    ) -> Result<impl Iterator<Item = (u32, Size)> + use<>, TransferAborted> {
         if self.system.traps_unaligned() {
             return Err(Fault::Unaligned { address }.into());
         }
@@ -303,7 +303,12 @@ impl CarefulPort<'_> {
         }))
     }
 
-    fn load_unaligned(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Broken> {
+    fn load_unaligned(
+        &mut self,
+        address: u32,
+        size: Size,
+        transfer: u32,
+    ) -> Result<u32, TransferAborted> {
         let mut value = 0;
         for (i, (offset, part)) in self.parts(address, size)?.enumerate() {
             self.split += u32::from(i > 0);
@@ -318,7 +323,7 @@ impl CarefulPort<'_> {
         size: Size,
         value: u32,
         transfer: u32,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), TransferAborted> {
         for (i, (offset, part)) in self.parts(address, size)?.enumerate() {
             self.split += u32::from(i > 0);
             let value = value >> (8 * offset) & part.mask();
@@ -329,14 +334,14 @@ impl CarefulPort<'_> {
 }
 
 impl Port for CarefulPort<'_> {
-    type Stop = Broken;
+    type Stop = TransferAborted;
     const EXCEPTION_RETURNS: bool = true;
 
-    fn refuse(&mut self, fault: Fault) -> Broken {
+    fn refuse(&mut self, fault: Fault) -> TransferAborted {
         fault.into()
     }
 
-    fn divide_by_zero(&mut self) -> Result<(), Broken> {
+    fn divide_by_zero(&mut self) -> Result<(), TransferAborted> {
         let traps = self.system.traps_division_by_zero();
         if traps { Err(Fault::DivideByZero.into()) } else { Ok(()) }
     }
@@ -345,7 +350,7 @@ impl Port for CarefulPort<'_> {
         self.spent = self.timing.extra(work);
     }
 
-    fn load(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Broken> {
+    fn load(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, TransferAborted> {
         if address & (size.bytes() - 1) != 0 {
             return self.load_unaligned(address, size, transfer);
         }
@@ -378,7 +383,7 @@ impl Port for CarefulPort<'_> {
         Ok(value)
     }
 
-    fn literal(&mut self, address: u32) -> Result<u32, Broken> {
+    fn literal(&mut self, address: u32) -> Result<u32, TransferAborted> {
         // The wait for a literal in flash is part of the block's own cycles.
         self.check(address, Size::Word, Purpose::Load)?;
         self.bus.pc = self.pc;
@@ -399,7 +404,13 @@ impl Port for CarefulPort<'_> {
         Ok(value)
     }
 
-    fn store(&mut self, address: u32, size: Size, value: u32, transfer: u32) -> Result<(), Broken> {
+    fn store(
+        &mut self,
+        address: u32,
+        size: Size,
+        value: u32,
+        transfer: u32,
+    ) -> Result<(), TransferAborted> {
         if address & (size.bytes() - 1) != 0 {
             return self.store_unaligned(address, size, value, transfer);
         }

@@ -39,7 +39,7 @@ pub(crate) struct Comparator {
 
 /// Which packets a match makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Makes {
+struct ComparatorAction {
     pc: bool,
     address: bool,
     value: bool,
@@ -133,7 +133,7 @@ impl Comparator {
             return [None; 2];
         }
         self.function |= function::MATCHED;
-        let Makes { pc, address, value } = self.makes();
+        let ComparatorAction { pc, address, value } = self.makes();
         let before = if pc {
             Some(Packet::data_pc(n, seen.pc))
         } else {
@@ -159,7 +159,7 @@ impl Comparator {
         seen.address & !mask == to
     }
 
-    fn makes(&self) -> Makes {
+    fn makes(&self) -> ComparatorAction {
         let range = self.function & function::EMITRANGE != 0;
         let (pc, address, value) = match (self.function & 15, range) {
             (1, false) => (true, false, false),
@@ -168,7 +168,7 @@ impl Comparator {
             (_, true) => (false, true, true),
             (_, false) => (false, false, true),
         };
-        Makes { pc, address, value }
+        ComparatorAction { pc, address, value }
     }
 }
 

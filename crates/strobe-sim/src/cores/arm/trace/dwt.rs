@@ -63,7 +63,7 @@ pub(crate) enum Spent {
 
 /// What the unit emits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Emitted {
+pub(crate) enum EmittedPacket {
     /// A packet for the ITM.
     Packet(Packet),
     /// The heartbeat for ITM and TPIU.
@@ -91,7 +91,7 @@ pub(crate) struct Dwt {
     /// One of them looks at data accesses.
     watches: bool,
     /// What has been emitted, with the cycle of each.
-    pub(crate) emitted: Vec<(u64, Emitted)>,
+    pub(crate) emitted: Vec<(u64, EmittedPacket)>,
 }
 
 impl Dwt {
@@ -195,7 +195,7 @@ impl Dwt {
         while self.due() < until {
             let due = self.due();
             if self.sync_due == Some(due) {
-                self.emitted.push((due, Emitted::Synchronise));
+                self.emitted.push((due, EmittedPacket::Synchronise));
                 self.sync_due = Some(self.next_change(22 + 2 * (self.control >> 10 & 3), due));
             }
             if self.post_due == Some(due) {
@@ -215,7 +215,7 @@ impl Dwt {
     }
 
     fn emit(&mut self, at: u64, packet: Packet) {
-        self.emitted.push((at, Emitted::Packet(packet)));
+        self.emitted.push((at, EmittedPacket::Packet(packet)));
     }
 
     /// POSTCNT was to go below zero.
@@ -272,7 +272,7 @@ impl Dwt {
     pub(crate) fn accessed(&mut self, seen: &Seen, at: u64) {
         for (n, comparator) in (0..).zip(&mut self.comparators) {
             for packet in comparator.accessed(n, seen).into_iter().flatten() {
-                self.emitted.push((at, Emitted::Packet(packet)));
+                self.emitted.push((at, EmittedPacket::Packet(packet)));
             }
         }
     }
@@ -392,8 +392,8 @@ mod tests {
         assert_eq!(dwt.emitted, [], "cycle 64 is the next one's");
         dwt.spend(65, Spent::At(0x102));
         dwt.spend(300, Spent::Asleep);
-        let sample = Emitted::Packet(Packet::pc_sample(0x102));
-        let asleep = Emitted::Packet(Packet::SLEEP);
+        let sample = EmittedPacket::Packet(Packet::pc_sample(0x102));
+        let asleep = EmittedPacket::Packet(Packet::SLEEP);
         assert_eq!(dwt.emitted, [(64, sample), (128, asleep), (192, asleep), (256, asleep)]);
     }
 
@@ -420,9 +420,9 @@ mod tests {
     fn cycle_events_and_the_heartbeat() {
         let mut dwt = with(ctrl::CYCCNTENA | ctrl::CYCEVTENA | ctrl::CYCTAP | 15 << 1 | 1 << 10);
         dwt.spend((1 << 24) + 1, Spent::Asleep);
-        let packet = Emitted::Packet(Packet::counters(event::CYC));
+        let packet = EmittedPacket::Packet(Packet::counters(event::CYC));
         assert_eq!(dwt.emitted[0], (1024, packet));
-        assert!(dwt.emitted.contains(&(1 << 24, Emitted::Synchronise)));
+        assert!(dwt.emitted.contains(&(1 << 24, EmittedPacket::Synchronise)));
         let mut dwt = with(1 << 10 | ctrl::CYCEVTENA);
         dwt.spend(1 << 30, Spent::Asleep);
         assert_eq!(dwt.emitted, [], "nothing without CYCCNTENA");

@@ -21,7 +21,7 @@ pub(super) struct Frame {
 
 /// What a handler has had a thread run before it goes on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Diverted {
+pub(super) struct SavedContext {
     /// Where the frame is among the thread's.
     pub(super) depth: usize,
     pub(super) frame: Frame,
@@ -40,7 +40,7 @@ pub(super) struct Context {
     /// The node that a switch helper was jumped to from, while the helper runs.
     pub(super) helped: Option<u32>,
     /// Where a handler has had the thread run something else.
-    pub(super) diverted: Option<Diverted>,
+    pub(super) diverted: Option<SavedContext>,
     pub(super) opened: Opened,
     /// Calls of allocators that have not returned.
     pub(super) allocating: Vec<Open>,
@@ -76,7 +76,7 @@ impl CallTree {
 
     /// When the exception became pending whose handler has had the running thread do what it does.
     pub(super) fn open_diversion(&self) -> Option<u64> {
-        let Diverted { depth, frame, pended_at } = self.running.diverted?;
+        let SavedContext { depth, frame, pended_at } = self.running.diverted?;
         (self.running.frames.get(depth) == Some(&frame)).then_some(pended_at)
     }
 

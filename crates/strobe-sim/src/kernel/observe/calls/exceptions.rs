@@ -1,9 +1,9 @@
 //! Into handlers and out of them, with all that their returns may lead to: what was interrupted,
 //! another thread, or a function that the handler has the thread run first.
 
-use super::contexts::{Context, Diverted, Frame, MAX_DEPTH};
+use super::contexts::{Context, Frame, MAX_DEPTH, SavedContext};
 use super::stacks::Arrival;
-use super::{CallTree, Hop, NodeKind, now_of};
+use super::{CachedStep, CallTree, NodeKind, now_of};
 use crate::kernel::bus::Bus;
 use crate::kernel::observe::schedule::Entry;
 use crate::kernel::observe::{Moment, StackWindow, Transfer, TransferKind};
@@ -140,9 +140,9 @@ impl CallTree {
         if let Some(pended_at) = self.schedule.asked_by_handler()
             && self.open_diversion().is_none()
         {
-            self.running.diverted = Some(Diverted { depth, frame, pended_at });
+            self.running.diverted = Some(SavedContext { depth, frame, pended_at });
         }
-        let child = self.callee(node, Hop::NOWHERE, t.to);
+        let child = self.callee(node, CachedStep::NOWHERE, t.to);
         self.nodes[child as usize].diverted = true;
         self.entered(child);
     }

@@ -49,7 +49,7 @@ pub struct Node {
 
 /// A call that has been seen: by an instruction, from a node, to an address is a child of the node.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Hop {
+pub(super) struct CachedStep {
     node: u32,
     from: u32,
     to: u32,
@@ -59,11 +59,11 @@ pub(super) struct Hop {
 /// Calls that are found at once, whatever their callers; a power of two.
 pub(super) const HOPS: usize = 1 << 10;
 
-impl Hop {
+impl CachedStep {
     /// No instruction is there: where handlers are called from.
     pub(super) const NOWHERE: u32 = u32::MAX;
     /// No node has this number.
-    pub(super) const UNSEEN: Hop = Hop { node: u32::MAX, from: 0, to: 0, child: 0 };
+    pub(super) const UNSEEN: CachedStep = CachedStep { node: u32::MAX, from: 0, to: 0, child: 0 };
 }
 
 /// A bound on memory: wider trees are cut and counted.
@@ -189,7 +189,7 @@ impl CallTree {
         let child = self.child(node, kind);
         // Each one that is cut is counted.
         if self.cut == cut {
-            self.hops[hop(node, from, to)] = Hop { node, from, to, child };
+            self.hops[hop(node, from, to)] = CachedStep { node, from, to, child };
         }
         child
     }

@@ -2,7 +2,7 @@
 
 use super::CallTree;
 use crate::kernel::bus::Bus;
-use crate::kernel::observe::deepest::{Deepest, HANDLERS, News};
+use crate::kernel::observe::deepest::{Deepest, DepthChange, HANDLERS};
 use crate::kernel::observe::overflow::{self, Overflow, Pending};
 use crate::kernel::observe::threads::{Crossed, Landed};
 use crate::kernel::observe::{Moment, StackPoint, StackWindow};
@@ -86,15 +86,15 @@ impl CallTree {
 
     /// Keeps what is new about a stack.
     #[cold]
-    fn mark(&mut self, owner: usize, news: News, point: &StackPoint, bus: &Bus) {
+    fn mark(&mut self, owner: usize, news: DepthChange, point: &StackPoint, bus: &Bus) {
         let in_handler = !self.interrupted.is_empty();
         let callers = self.backtrace(false);
         let Some(marks) = &mut self.marks else { return };
         let StackPoint { sp, pc, now: cycle, .. } = *point;
         let top = match news {
-            News::Higher => return marks.raise(owner, sp),
-            News::Anew => sp,
-            News::Deepest { top } => top,
+            DepthChange::Higher => return marks.raise(owner, sp),
+            DepthChange::Anew => sp,
+            DepthChange::Deepest { top } => top,
         };
         let callers = marks.on_stack(in_handler, callers);
         marks.note(owner, Deepest { sp, top, pc, cycle, callers });
