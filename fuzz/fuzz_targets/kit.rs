@@ -64,7 +64,7 @@ fn by_thread(bytes: &[u8]) {
     let mut accumulator = Accumulator::new(None);
     accumulator.kit_bytes(bytes);
     let record = accumulator.record(None, None, &settings).expect("totals balance");
-    let kit = record.traced.as_ref().and_then(|traced| traced.kit.as_ref());
+    let kit = record.traced.kit.as_ref();
     let Some(heap) = kit.and_then(|kit| kit.heap.as_ref()) else { return };
     let sum = |of: fn(&HeapThread) -> u64| heap.threads.iter().map(of).sum::<u64>();
     assert_eq!(sum(|of| of.allocations), heap.allocations);
