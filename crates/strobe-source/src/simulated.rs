@@ -33,6 +33,7 @@ use std::sync::atomic::AtomicBool;
 use crate::simulated::run_record::{EndReason, RunRecord};
 use strobe_devices::board::{Board, BoardError};
 use strobe_sim::bus::Bus;
+use strobe_sim::device::MediumError;
 use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;
 use strobe_symbols::{Firmware, Machine};
@@ -236,7 +237,7 @@ pub enum Error {
         /// The part.
         part: String,
         /// Why it cannot be.
-        problem: String,
+        problem: MediumError,
     },
     /// The wires of a rig.
     #[error("{0}")]
