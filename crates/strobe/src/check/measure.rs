@@ -279,7 +279,7 @@ fn no_allocator(firmware: &Firmware, directory: &Path) -> Option<String> {
         return None;
     }
     let elf = input::firmware(&directory.join(&firmware.elf)).ok()?;
-    strobe_source::simulated::allocators(&elf, None).err()
+    strobe_source::simulated::allocators(&elf, None).err().map(|error| error.to_string())
 }
 
 /// Why a function's calls cannot be measured, with names that are much like its own.
