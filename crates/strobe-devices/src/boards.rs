@@ -10,6 +10,7 @@ use crate::boards::svd::Svd;
 use strobe_sim::cores::arm::CoreOptions;
 use strobe_sim::cores::arm::timing::Timing;
 use strobe_sim::kernel::bus::Bus;
+use strobe_sim::kernel::device::OptionError;
 use strobe_sim::kernel::flash::FlashCaches;
 
 mod avr;
@@ -58,7 +59,7 @@ pub enum BoardError {
         /// Where, as `device USART1: irq`.
         key: String,
         /// What is wrong and what is allowed.
-        problem: String,
+        problem: Problem,
     },
     /// No board of that name comes with the project.
     #[error("no built-in board `{name}`; there are {known}, or give the path of a board file")]
@@ -70,8 +71,31 @@ pub enum BoardError {
     },
 }
 
+/// Problem of a value in a board file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// A key of the board itself; the text gives the allowed values.
+    #[error("{0}")]
+    Value(String),
+    /// The options of a device or a part.
+    #[error(transparent)]
+    Option(#[from] OptionError),
+}
+
+impl From<String> for Problem {
+    fn from(text: String) -> Self {
+        Problem::Value(text)
+    }
+}
+
+impl From<&str> for Problem {
+    fn from(text: &str) -> Self {
+        Problem::Value(text.to_owned())
+    }
+}
+
 impl BoardError {
-    fn value(key: impl Into<String>, problem: impl Into<String>) -> Self {
+    fn value(key: impl Into<String>, problem: impl Into<Problem>) -> Self {
         BoardError::Value { key: key.into(), problem: problem.into() }
     }
 }

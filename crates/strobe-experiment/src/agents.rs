@@ -53,15 +53,25 @@ pub const ALL: [Agent; 1] = [Agent {
     ],
 }];
 
+/// No agent has that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no agent {name}; there are {}", names().join(", "))]
+pub struct UnknownAgent {
+    /// As given.
+    pub name: String,
+}
+
+fn names() -> Vec<&'static str> {
+    ALL.iter().map(|agent| agent.name).collect()
+}
+
 /// The agent of that name.
 ///
 /// # Errors
 /// If there is none: with those that there are.
-pub fn named(name: &str) -> Result<&'static Agent, String> {
-    ALL.iter().find(|agent| agent.name == name).ok_or_else(|| {
-        let known: Vec<&str> = ALL.iter().map(|agent| agent.name).collect();
-        format!("there is no agent {name}; there are {}", known.join(", "))
-    })
+pub fn named(name: &str) -> Result<&'static Agent, UnknownAgent> {
+    let found = ALL.iter().find(|agent| agent.name == name);
+    found.ok_or_else(|| UnknownAgent { name: name.to_owned() })
 }
 
 impl Agent {
@@ -98,7 +108,7 @@ mod tests {
     #[test]
     fn one_that_is_not_there_is_an_error() {
         assert!(named("erlang").is_ok());
-        let why = named("perl").expect_err("there is none");
+        let why = named("perl").expect_err("there is none").to_string();
         assert_eq!(why, "there is no agent perl; there are erlang");
     }
 }

@@ -2,7 +2,7 @@
 //! the hash is kept.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -24,22 +24,57 @@ pub(crate) struct Number {
     pub at: Option<u64>,
 }
 
+/// Error in the output of a command.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AnswerError {
+    /// It cannot be read.
+    #[error("no answer: {0}")]
+    Read(io::Error),
+    /// An invalid counter.
+    #[error("counter {name}: {error}")]
+    Counter { name: String, error: NumberError },
+    /// An invalid value.
+    #[error("a value of {name}: {error}")]
+    Value { name: String, error: NumberError },
+    /// Too many values of one name.
+    #[error("more than {VALUES} values of {name} in one run")]
+    TooMany { name: String },
+    /// Values with and without a time.
+    #[error("some values of {name} have a time, and others have none")]
+    MixedTimes { name: String },
+}
+
+/// Text in place of a whole number.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no whole number")]
+pub(crate) struct NumberError {
+    text: String,
+}
+
 /// Reads an answer with its counters and values, and removes it.
-pub(crate) fn read(path: &Path, settings: &Settings, sample: &mut Sample) -> Result<(), String> {
-    let file = File::open(path).map_err(|error| format!("no answer: {error}"))?;
+pub(crate) fn read(
+    path: &Path,
+    settings: &Settings,
+    sample: &mut Sample,
+) -> Result<(), AnswerError> {
+    let file = File::open(path).map_err(AnswerError::Read)?;
     let mut lines = BufReader::new(file.take(ANSWER));
     let (mut hash, mut bytes, mut line) = (Sha256::new(), 0, Vec::new());
     for name in &settings.values {
         sample.values.insert(name.clone(), Vec::new());
     }
-    while lines.read_until(b'\n', &mut line).map_err(|e| format!("no answer: {e}"))? > 0 {
+    while lines.read_until(b'\n', &mut line).map_err(AnswerError::Read)? > 0 {
         bytes += line.len() as u64;
         if let Some((name, number)) = named(&line, &settings.counters) {
-            let number = number.map_err(|why| format!("counter {name}: {why}"))?;
-            sample.counters.insert(name, number.value);
+            match number {
+                Ok(number) => drop(sample.counters.insert(name, number.value)),
+                Err(error) => return Err(AnswerError::Counter { name, error }),
+            }
         } else if let Some((name, number)) = named(&line, &settings.values) {
-            let number = number.map_err(|why| format!("a value of {name}: {why}"))?;
-            value(sample, name, number)?;
+            match number {
+                Ok(number) => value(sample, name, number)?,
+                Err(error) => return Err(AnswerError::Value { name, error }),
+            }
         } else {
             hash.update(&line);
         }
@@ -53,14 +88,14 @@ pub(crate) fn read(path: &Path, settings: &Settings, sample: &mut Sample) -> Res
 }
 
 /// Adds a value. Either all of one name have times, or none has.
-fn value(sample: &mut Sample, name: String, number: Number) -> Result<(), String> {
+fn value(sample: &mut Sample, name: String, number: Number) -> Result<(), AnswerError> {
     let values = sample.values.entry(name.clone()).or_default();
     if values.len() >= VALUES {
-        return Err(format!("more than {VALUES} values of {name} in one run"));
+        return Err(AnswerError::TooMany { name });
     }
     let times = sample.times.get(&name).map_or(0, Vec::len);
     if times != if number.at.is_some() { values.len() } else { 0 } {
-        return Err(format!("some values of {name} have a time, and others have none"));
+        return Err(AnswerError::MixedTimes { name });
     }
     values.push(number.value);
     if let Some(at) = number.at {
@@ -70,7 +105,10 @@ fn value(sample: &mut Sample, name: String, number: Number) -> Result<(), String
 }
 
 /// The counter or value in a line `NAME NUMBER`, if it is one of those, or why it is none.
-pub(crate) fn named(line: &[u8], names: &[String]) -> Option<(String, Result<Number, String>)> {
+pub(crate) fn named(
+    line: &[u8],
+    names: &[String],
+) -> Option<(String, Result<Number, NumberError>)> {
     let text = std::str::from_utf8(line).ok()?.trim();
     let (name, number) = text.split_once(char::is_whitespace)?;
     let name = name.trim_end_matches([':', '=']);
@@ -78,10 +116,12 @@ pub(crate) fn named(line: &[u8], names: &[String]) -> Option<(String, Result<Num
     Some((name.to_owned(), parsed(number.trim())))
 }
 
-fn parsed(text: &str) -> Result<Number, String> {
-    let whole = |digits: &str| {
-        digits.trim().parse().map_err(|_| format!("{:?} is no whole number", digits.trim()))
-    };
+fn whole(digits: &str) -> Result<u64, NumberError> {
+    let text = digits.trim();
+    text.parse().map_err(|_| NumberError { text: text.to_owned() })
+}
+
+fn parsed(text: &str) -> Result<Number, NumberError> {
     Ok(match text.split_once(" at ") {
         Some((value, at)) => Number { value: whole(value)?, at: Some(whole(at)?) },
         None => Number { value: whole(text)?, at: None },
@@ -103,7 +143,7 @@ mod tests {
             ..Settings::default()
         };
         let mut sample = Sample::of(Outcome::only(Ended::Exit(0)));
-        let read = read(&path, &settings, &mut sample);
+        let read = read(&path, &settings, &mut sample).map_err(|error| error.to_string());
         (sample, read)
     }
 

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use strobe_analyse::statistics::{Random, sequential};
 
-use crate::answer::{self, Number};
+use crate::answer::{self, Number, NumberError};
+use crate::file::ConditionError;
 use crate::host::{self, Command, Counted, Ended, Host, Lateness, Outcome, Probe};
 use crate::judge::{Judgement, judge};
 use crate::samples::{Log, Round, Sample, Variant};
@@ -18,7 +19,30 @@ pub use crate::settings::{LATENESS, Meter, Settings};
 const GIVE_UP: usize = 3;
 
 /// A check of one sample: an error is why it does not count.
-pub type Check<'a> = dyn Fn(usize, &Sample) -> Result<(), String> + 'a;
+pub type Check<'a> = dyn Fn(usize, &Sample) -> Result<(), ConditionError> + 'a;
+
+/// Error in the counters of a run.
+#[derive(Debug, thiserror::Error)]
+enum CountersError {
+    /// The command of a meter failed.
+    #[error("counters of {meter}: {ended}")]
+    Ended { meter: String, ended: Ended },
+    /// The output of a meter cannot be read.
+    #[error("counters of {meter}: {error}")]
+    Read { meter: String, error: io::Error },
+    /// An invalid counter in the output of a meter.
+    #[error("counters of {meter}: {name}: {error}")]
+    Number { meter: String, name: String, error: NumberError },
+    /// A counter that decreased during the run.
+    #[error("{name} became less meanwhile, so it was counted anew")]
+    Decreased { name: String },
+    /// A counter that the command did not print.
+    #[error("the counter {name} is not in the answer")]
+    Missing { name: String },
+    /// A condition of the experiment does not hold.
+    #[error(transparent)]
+    Condition(#[from] ConditionError),
+}
 
 /// Whoever carries out rounds.
 pub struct Bench<'a> {
@@ -110,7 +134,7 @@ impl Bench<'_> {
     fn sample(&self, variant: usize) -> Sample {
         let before = match self.meters() {
             Ok(before) => before,
-            Err(why) => return self.not_run(why),
+            Err(error) => return self.not_run(error.to_string()),
         };
         let settings = self.settings;
         let looks =
@@ -129,9 +153,11 @@ impl Bench<'_> {
         if let Some(probe) = probe {
             sample.values.insert(LATENESS.to_owned(), probe.end());
         }
-        sample.invalid = output.and_then(|path| answer::read(&path, settings, &mut sample).err());
+        let read = output.and_then(|path| answer::read(&path, settings, &mut sample).err());
+        sample.invalid = read.map(|error| error.to_string());
         if sample.failure().is_none() {
-            sample.invalid = self.rest(variant, &before, &mut sample).err();
+            let failed = self.rest(variant, &before, &mut sample).err();
+            sample.invalid = failed.map(|error| error.to_string());
         }
         if sample.failure().is_some() {
             sample.errors = host::tail(&errors, 3).filter(|errors| !errors.is_empty());
@@ -141,23 +167,28 @@ impl Bench<'_> {
     }
 
     /// What is looked at once a variant has run to its end.
-    fn rest(&self, variant: usize, before: &Counters, sample: &mut Sample) -> Result<(), String> {
+    fn rest(
+        &self,
+        variant: usize,
+        before: &Counters,
+        sample: &mut Sample,
+    ) -> Result<(), CountersError> {
         for (name, after) in self.meters()? {
             let Some(grown) = before.get(&name).and_then(|before| after.checked_sub(*before))
             else {
-                return Err(format!("{name} became less meanwhile, so it was counted anew"));
+                return Err(CountersError::Decreased { name });
             };
             sample.counters.entry(name).or_insert(grown);
         }
         let wanted = self.settings.counters.iter();
         match wanted.into_iter().find(|name| !sample.counters.contains_key(*name)) {
-            Some(name) => Err(format!("the counter {name} is not in the answer")),
-            None => self.check.map_or(Ok(()), |check| check(variant, sample)),
+            Some(name) => Err(CountersError::Missing { name: name.clone() }),
+            None => Ok(self.check.map_or(Ok(()), |check| check(variant, sample))?),
         }
     }
 
     /// The counters of others at this moment.
-    fn meters(&self) -> Result<Counters, String> {
+    fn meters(&self) -> Result<Counters, CountersError> {
         let mut counters = Counters::new();
         for meter in &self.settings.meters {
             let path = self.folder.join("counters");
@@ -166,16 +197,19 @@ impl Bench<'_> {
                 errors: Some(self.folder.join("errors")),
                 ..meter.command.clone().within(self.settings.timeout)
             };
-            let failed = |why: String| format!("counters of {}: {why}", meter.name);
             match host::run(self.host, &command, self.stop).ended {
                 Ended::Exit(0) => {}
-                ended => return Err(failed(ended.to_string())),
+                ended => return Err(CountersError::Ended { meter: meter.name.clone(), ended }),
             }
-            let text = std::fs::read(&path).map_err(|error| failed(error.to_string()))?;
+            let text = std::fs::read(&path)
+                .map_err(|error| CountersError::Read { meter: meter.name.clone(), error })?;
             for line in text.split(|byte| *byte == b'\n') {
                 match answer::named(line, &self.settings.counters) {
                     Some((name, Ok(Number { value, .. }))) => drop(counters.insert(name, value)),
-                    Some((name, Err(why))) => return Err(failed(format!("{name}: {why}"))),
+                    Some((name, Err(error))) => {
+                        let meter = meter.name.clone();
+                        return Err(CountersError::Number { meter, name, error });
+                    }
                     None => {}
                 }
             }

@@ -15,7 +15,7 @@ use strobe_model::measurement::{Finding, Measurement, Severity};
 
 use crate::bench::{Bench, Meter, Settings};
 use crate::claim;
-use crate::file::{File, VariantFile};
+use crate::file::{ConditionError, File, VariantFile};
 use crate::host::{self, Command, Count, Counted, Ended, Host, Probe};
 use crate::lock;
 use crate::measurement::{Parts, measurement};
@@ -239,7 +239,7 @@ impl Run<'_> {
             _ => io(error),
         })?;
         let conditions = &self.file.variant;
-        let check = |variant: usize, sample: &Sample| -> Result<(), String> {
+        let check = |variant: usize, sample: &Sample| -> Result<(), ConditionError> {
             let all = conditions.get(variant).map(|v| v.condition.as_slice()).unwrap_or_default();
             all.iter().try_for_each(|condition| {
                 condition.holds(Metric::named(&condition.counter).of(sample))
@@ -293,8 +293,9 @@ impl Run<'_> {
             counts: measure.instructions.then_some(Count::Instructions).into_iter().collect(),
             ..Settings::default()
         };
-        let wrong = |why: String| Error::Io(FILE.to_owned(), io::Error::other(why));
-        settings.with_instruments(&measure.instruments).map_err(wrong)
+        settings
+            .with_instruments(&measure.instruments)
+            .map_err(|error| Error::Io(FILE.to_owned(), io::Error::other(error)))
     }
 
     /// What prints the services' counters.
@@ -340,8 +341,9 @@ impl Run<'_> {
         }
         whole.sections.extend(claim::table(&self.file.claim));
         for expect in &self.file.expect {
-            if let Err(why) = expect::holds(expect, steps) {
-                whole.findings.insert(0, Finding::new(Severity::Warning, "expectation", why));
+            if let Err(error) = expect::holds(expect, steps) {
+                let text = error.to_string();
+                whole.findings.insert(0, Finding::new(Severity::Warning, "expectation", text));
             }
         }
         for why in steps.iter().filter_map(|step| step.unkept.as_ref()) {

@@ -1,10 +1,14 @@
 //! `experiment.toml`: what is compared, what must be up meanwhile, what must hold before a figure
 //! counts (docs/experiments.md).
 
+mod error;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use self::error::suggestion;
+pub use self::error::{ConditionError, Unusable};
 use crate::agents::{self, Agent};
 use crate::claim::Claim;
 use crate::host::instruments;
@@ -86,16 +90,16 @@ impl Condition {
     /// Whether a value meets it; else why not.
     ///
     /// # Errors
-    /// In words.
-    pub fn holds(&self, value: Option<u64>) -> Result<(), String> {
-        let name = &self.counter;
-        let Some(value) = value else { return Err(format!("condition: {name} is not known")) };
+    /// When the value is unknown or beyond a limit.
+    pub fn holds(&self, value: Option<u64>) -> Result<(), ConditionError> {
+        let counter = self.counter.clone();
+        let Some(value) = value else { return Err(ConditionError::Unknown { counter }) };
         match (self.at_least, self.at_most) {
-            (Some(least), _) if value < least => {
-                Err(format!("condition: {name} is {value}, not at least {least}"))
+            (Some(minimum), _) if value < minimum => {
+                Err(ConditionError::TooLow { counter, value, minimum })
             }
-            (_, Some(most)) if value > most => {
-                Err(format!("condition: {name} is {value}, not at most {most}"))
+            (_, Some(maximum)) if value > maximum => {
+                Err(ConditionError::TooHigh { counter, value, maximum })
             }
             _ => Ok(()),
         }
@@ -237,74 +241,65 @@ pub struct Expect {
     pub less_than: Option<String>,
 }
 
-/// A description that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Unusable(String);
-
 impl File {
     /// Reads one.
     ///
     /// # Errors
     /// In words, with the line: unknown keys with the nearest known one, names that are not there.
     pub fn parse(text: &str) -> Result<File, Unusable> {
-        let file: File = toml::from_str(text).map_err(|e| Unusable(nearest(&e.to_string())))?;
-        file.check().map(|()| file).map_err(Unusable)
+        let file: File = toml::from_str(text)
+            .map_err(|e| Unusable::Syntax { message: nearest(&e.to_string()) })?;
+        file.check().map(|()| file)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Unusable> {
         if self.variant.len() < 2 {
-            return Err("an experiment needs two variants or more: [[variant]]".to_owned());
+            return Err(Unusable::TooFewVariants);
         }
         let names: Vec<&str> = self.variant.iter().map(|variant| variant.name.as_str()).collect();
-        let is_known = |name: &str| {
-            names
-                .contains(&name)
-                .then_some(())
-                .ok_or_else(|| format!("there is no variant {name}{}", suggestion(name, &names)))
-        };
         for (n, name) in names.iter().enumerate() {
             if names[..n].contains(name) {
-                return Err(format!("two variants are called {name}"));
+                return Err(Unusable::DuplicateVariant { name: (*name).to_owned() });
             }
             if self.variant[n].run.trim().is_empty() {
-                return Err(format!("variant {name}: run is empty"));
+                return Err(Unusable::NoCommand { variant: (*name).to_owned() });
             }
         }
         for expect in &self.expect {
-            is_known(&expect.variant)?;
-            let others = [&expect.more_than, &expect.less_than];
-            others.into_iter().flatten().try_for_each(|name| is_known(name))?;
+            let others = [&expect.more_than, &expect.less_than].into_iter().flatten();
+            let mut named = std::iter::once(&expect.variant).chain(others).map(String::as_str);
+            if let Some(name) = named.find(|name| !names.contains(name)) {
+                let near = near(name, &names).map(str::to_owned);
+                return Err(Unusable::UnknownVariant { name: name.to_owned(), near });
+            }
         }
         let measure = &self.measure;
         let sane = |x: f64| x > 0.0 && x < 1e6;
         let times = [measure.seconds, measure.quick_seconds, measure.timeout_seconds];
         if !(times.into_iter().all(sane) && sane(measure.threshold) && measure.threshold < 100.0) {
-            return Err("[measure]: times and threshold are above 0".to_owned());
+            return Err(Unusable::Measure);
         }
-        instruments(&measure.instruments).map_err(|why| format!("[measure]: {why}"))?;
+        instruments(&measure.instruments)?;
         for name in &measure.agents {
-            agents::named(name).map_err(|why| format!("[measure]: {why}"))?;
+            agents::named(name)?;
         }
         if measure.lateness_ms == Some(0) {
-            return Err("[measure]: lateness-ms is above 0".to_owned());
+            return Err(Unusable::Lateness);
         }
         for (n, service) in self.service.iter().enumerate() {
             let name = &service.name;
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
             if name.is_empty() || !name.chars().all(is_plain) {
-                return Err(format!("service {name:?}: a name has letters, digits, - and _ only"));
+                return Err(Unusable::ServiceName { name: name.clone() });
             }
             if self.service[..n].iter().any(|other| other.name == *name) {
-                return Err(format!("two services are called {name}"));
+                return Err(Unusable::DuplicateService { name: name.clone() });
             }
         }
         let sweep = self.sweep.iter().flat_map(|sweep| &sweep.values);
         match self.sweep.as_ref().map(|sweep| sweep.values.len()) {
-            Some(0) => Err("[sweep] has no values".to_owned()),
-            _ if sweep.copied().any(|value| value == 0) => {
-                Err("[sweep]: values are above 0; curves are drawn by logarithms".to_owned())
-            }
+            Some(0) => Err(Unusable::EmptySweep),
+            _ if sweep.copied().any(|value| value == 0) => Err(Unusable::ZeroInSweep),
             _ => Ok(()),
         }
     }
@@ -328,17 +323,15 @@ fn nearest(message: &str) -> String {
     let Some((_, rest)) = message.split_once("unknown field ") else { return message.to_owned() };
     let names: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
     match names.split_first() {
-        Some((unknown, known)) => format!("{message}{}", suggestion(unknown, known)),
+        Some((unknown, known)) => format!("{message}{}", suggestion(near(unknown, known))),
         None => message.to_owned(),
     }
 }
 
-fn suggestion(name: &str, known: &[&str]) -> String {
-    let near = known.iter().map(|other| (strsim::damerau_levenshtein(name, other), other));
-    match near.min().filter(|(distance, _)| *distance <= 1 + name.len() / 3) {
-        Some((_, other)) => format!("; did you mean {other}?"),
-        None => String::new(),
-    }
+fn near<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let near = known.iter().map(|other| (strsim::damerau_levenshtein(name, other), *other));
+    let near = near.min().filter(|(distance, _)| *distance <= 1 + name.len() / 3);
+    near.map(|(_, other)| other)
 }
 
 #[cfg(test)]
@@ -374,8 +367,12 @@ mod tests {
         let condition =
             Condition { counter: "syncs".to_owned(), at_least: Some(2), at_most: Some(3) };
         assert_eq!(condition.holds(Some(2)), Ok(()));
-        assert!(condition.holds(Some(1)).is_err_and(|why| why.contains("not at least 2")));
-        assert!(condition.holds(Some(4)).is_err_and(|why| why.contains("not at most 3")));
+        assert!(
+            condition.holds(Some(1)).is_err_and(|why| why.to_string().contains("not at least 2"))
+        );
+        assert!(
+            condition.holds(Some(4)).is_err_and(|why| why.to_string().contains("not at most 3"))
+        );
         assert!(condition.holds(None).is_err());
     }
 }

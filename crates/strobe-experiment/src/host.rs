@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 
 pub use environment::{Environment, Probe};
 pub use event::{Event, EventCount, uncounted};
-pub use instruments::{Instruments, instruments};
+pub use instruments::{Instruments, UnknownInstrument, instruments};
 pub use lateness::Lateness;
 pub use valgrind::{Count, Counted, counted};
 #[cfg(not(target_os = "linux"))]

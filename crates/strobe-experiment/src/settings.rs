@@ -82,7 +82,10 @@ impl Settings {
     ///
     /// # Errors
     /// If there is no such instrument.
-    pub fn with_instruments(mut self, names: &[String]) -> Result<Settings, String> {
+    pub fn with_instruments(
+        mut self,
+        names: &[String],
+    ) -> Result<Settings, host::UnknownInstrument> {
         let instruments = host::instruments(names)?;
         self.events = instruments.events;
         self.counts.extend(instruments.counts);

@@ -18,6 +18,7 @@ mod distribution;
 mod finding;
 mod form;
 pub mod ids;
+mod invalid;
 mod profile;
 mod quantity;
 mod subject;
@@ -30,10 +31,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use balance::{Balance, Loss, Parts, Unbalanced};
-pub use check::{Broken, DEEPEST_PART};
+pub use check::DEEPEST_PART;
 pub use distribution::{Distribution, Distributions, Spread};
 pub use finding::{Finding, Severity};
 pub use form::Address;
+pub use invalid::{
+    ColumnProblem, DistributionProblem, InvalidMeasurement, Problem, ProfileProblem, SpreadProblem,
+    TableProblem, TimelineProblem,
+};
 pub use profile::{
     Frames, Functions, Kind, Label, Locations, Measure, Part, Profile, Samples, Stacks, Values,
 };

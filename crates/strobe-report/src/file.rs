@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
-use strobe_model::measurement::{Broken, Measurement, SCHEMA};
+use strobe_model::measurement::{InvalidMeasurement, Measurement, SCHEMA};
 
 use crate::excerpt::Views;
 
@@ -51,7 +51,7 @@ pub enum Error {
     },
     /// It contradicts itself.
     #[error("the measurement does not hold together: {0}")]
-    Broken(#[from] Broken),
+    Broken(#[from] InvalidMeasurement),
 }
 
 /// Whether a file that begins like this may be a measurement.

@@ -106,7 +106,7 @@ impl Pricer {
             (Some(core), _) => Pricer::Arm(arm::Pricer::new(request, core.timing)?),
             (None, Some(core)) => Pricer::Avr(avr::Pricer::new(request, core.kind)?),
             (None, None) => {
-                let problem = "the board has no core".to_owned();
+                let problem = "the board has no core".into();
                 return Err(BoardError::Value { key: "core".to_owned(), problem });
             }
         })

@@ -7,6 +7,7 @@ pub mod bounding_runs;
 mod calls;
 mod debugger;
 mod drive;
+mod error;
 mod families;
 pub mod fit;
 mod fuses;
@@ -31,7 +32,7 @@ mod waiting;
 use std::sync::atomic::AtomicBool;
 
 use crate::simulated::run_record::{EndReason, RunRecord};
-use strobe_devices::board::{Board, BoardError};
+use strobe_devices::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;
@@ -40,16 +41,18 @@ use strobe_symbols::{Firmware, Machine};
 use crate::cycles::FlashState;
 
 pub use debugger::Debugger;
-pub use heap::{Allocators, Heaps, allocators};
+pub use error::{Error, PlaceError, WireError};
+pub use heap::{Allocators, AllocatorsError, FunctionError, Heaps, TableError, allocators};
 pub use measurement::{Joined, core_timing, ended, measurement, rig as rig_measurement};
 pub(crate) use measurement::{of_rows as timing_of_rows, of_run as cycles_on_a_chip};
 pub use recording::{Beginning, Recorder};
-pub use rtos::{Description, Systems};
+pub use rtos::{Description, DescriptionError, MissingSystem, Systems};
 pub use settings::{
     DEFAULT_LIMIT, HeapSampling, HeapSettings, Limit, Phase, SerialInput, Settings, Spot,
     TimelineSettings,
 };
 pub use stacks::StackUse;
+pub use vectors::VectorsError;
 
 /// What the run needs from the host: streams, serial ports, progress. Everything has a quiet
 /// default.
@@ -136,137 +139,6 @@ impl Host for Quiet {
     fn console(&mut self) -> Box<dyn Console> {
         Box::new(())
     }
-}
-
-/// Why a run could not start or its record not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The board description is at fault.
-    #[error(transparent)]
-    Board(#[from] BoardError),
-    /// The image does not fit the board.
-    #[error(
-        "the firmware has {size} bytes to load at {address:#010x}, where board {board} has no \
-         memory\n  \
-         {advice}"
-    )]
-    DoesNotFit {
-        /// First address without memory.
-        address: u32,
-        /// Bytes of the segment.
-        size: usize,
-        /// Board name.
-        board: String,
-        /// What to try.
-        advice: String,
-    },
-    /// The board's core does not run the firmware's code.
-    #[error(
-        "the firmware is built for {built_for}, but board {board} has another core ({core})\n  \
-         {advice}"
-    )]
-    WrongCore {
-        /// The firmware's machine.
-        built_for: &'static str,
-        /// Board name.
-        board: String,
-        /// The board's core.
-        core: String,
-        /// What to try.
-        advice: String,
-    },
-    /// No usable vector table.
-    #[error("{0}")]
-    Vectors(String),
-    /// A symbol that the settings name.
-    #[error("{0}")]
-    Symbol(String),
-    /// A pin that the settings name.
-    #[error("board {board} has no pin {pin}")]
-    Pin {
-        /// As given.
-        pin: String,
-        /// Board name.
-        board: String,
-    },
-    /// A serial port that the settings name.
-    #[error("board {board} has no serial port {device}; {known}")]
-    Serial {
-        /// As given.
-        device: String,
-        /// Board name.
-        board: String,
-        /// What there is.
-        known: String,
-    },
-    /// An Ethernet controller that the settings name.
-    #[error("board {board} has no Ethernet controller {device}; {known}")]
-    Network {
-        /// As given.
-        device: String,
-        /// Board name.
-        board: String,
-        /// What there is.
-        known: String,
-    },
-    /// A register that the trace settings write.
-    #[error(
-        "board {board} has no register at {address:#010x} for a debugger to write; the trace \
-         blocks are those of a Cortex-M3 or M4"
-    )]
-    Register {
-        /// Where nothing answers.
-        address: u32,
-        /// Board name.
-        board: String,
-    },
-    /// A part that the settings name.
-    #[error("board {board} has no part {part}; {known}")]
-    Part {
-        /// As given.
-        part: String,
-        /// Board name.
-        board: String,
-        /// What there is.
-        known: String,
-    },
-    /// What was to be put into a part.
-    #[error("part {part}: {problem}")]
-    Medium {
-        /// The part.
-        part: String,
-        /// Why it cannot be.
-        problem: String,
-    },
-    /// The wires of a rig.
-    #[error("{0}")]
-    Wires(String),
-    /// An analog channel that the settings name.
-    #[error(
-        "board {board} has no analog channel {channel}; a converter's channels are ADC0, ADC1 and \
-         so on"
-    )]
-    Analog {
-        /// As given.
-        channel: String,
-        /// Board name.
-        board: String,
-    },
-    /// Fuses for a board that has none.
-    #[error("board {board} has no fuses: only AVRs have")]
-    Fuses {
-        /// Board name.
-        board: String,
-    },
-    /// The operating system that the settings name.
-    #[error("{0}")]
-    Rtos(String),
-    /// There is no memory allocator to watch.
-    #[error("{0}")]
-    Allocators(String),
-    /// Our own accounting is wrong: a defect, never the firmware's fault.
-    #[error("{0}; this is a defect of strobe, please report it with the firmware")]
-    Balance(#[from] strobe_model::measurement::Unbalanced),
 }
 
 /// Runs `firmware` on `board` and returns what was measured.
@@ -405,8 +277,9 @@ pub fn prepare(firmware: &Firmware, board: &Board) -> Result<Bus, Error> {
         board: board.name().to_owned(),
         advice: advice::board_that_holds(firmware),
     })?;
-    vectors::start(firmware, board, &bus).map_err(|problem| {
-        Error::Vectors(format!("{problem}\n  {}", advice::board_with_vectors(firmware, board)))
+    vectors::start(firmware, board, &bus).map_err(|error| Error::NoStart {
+        error,
+        advice: advice::board_with_vectors(firmware, board),
     })?;
     fuses::note_configuration(firmware, board, &mut bus);
     Ok(bus)

@@ -354,8 +354,9 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         counts: args.instructions.then_some(Count::Instructions).into_iter().collect(),
         ..Settings::default()
     };
-    let wrong = |why: String| exit::usage(format!("--instrument: {why}"));
-    settings.with_instruments(&args.instrument).map_err(wrong)
+    settings
+        .with_instruments(&args.instrument)
+        .map_err(|error| exit::usage(format!("--instrument: {error}")))
 }
 
 fn variants(args: &Args) -> anyhow::Result<Vec<Variant>> {

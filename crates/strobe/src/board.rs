@@ -164,7 +164,7 @@ pub fn read_svd(path: &Path) -> anyhow::Result<Svd> {
 
 /// The built-in board that fits the firmware.
 fn fitting(firmware: &Firmware) -> anyhow::Result<Choice> {
-    let chosen = fit::choose(firmware).map_err(exit::data)?;
+    let chosen = fit::choose(firmware).map_err(|error| exit::data(error.to_string()))?;
     let (name, why) = (chosen.board, chosen.why);
     let note =
         format!("board {name} was chosen because the firmware is {why}; --board names another");

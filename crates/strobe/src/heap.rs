@@ -300,8 +300,9 @@ pub fn settings(path: Option<&Path>, check_memory: bool) -> anyhow::Result<HeapS
     };
     let toml = files::text(path, &Kind::ALLOCATORS)?;
     // The parser's messages show the line in question: indented, they stay one message.
-    let parsed = Allocators::parse(&toml)
-        .map_err(|e| exit::data(format!("{}: {}", path.display(), e.replace('\n', "\n  "))))?;
+    let parsed = Allocators::parse(&toml).map_err(|e| {
+        exit::data(format!("{}: {}", path.display(), e.to_string().replace('\n', "\n  ")))
+    })?;
     Ok(HeapSettings { allocators: Some(parsed), check_memory, sample: None })
 }
 

@@ -25,8 +25,48 @@ fn count(step: &Step, variant: usize, counter: &str) -> Option<u64> {
     counts.get(variant).copied().flatten()
 }
 
+/// An expectation that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ExpectError {
+    /// Another count than the expected one.
+    #[error("{counter} of {variant} is {count}, and was expected to be {wanted}")]
+    Count { counter: String, variant: String, count: u64, wanted: u64 },
+    /// A count that differs from run to run.
+    #[error("expected a constant {counter} of {variant}, which it has not")]
+    NotConstant { counter: String, variant: String },
+    /// Constant counts in the reverse order.
+    #[error(
+        "{counter} of {variant} is {count}, expected to be {relation} than {theirs} of {other}"
+    )]
+    Order {
+        counter: String,
+        variant: String,
+        count: u64,
+        relation: &'static str,
+        theirs: u64,
+        other: String,
+    },
+    /// Counts of one round in the reverse order.
+    #[error(
+        "{counter} of {variant} was expected to be {relation} than that of {other} in every \
+         round; in round {round} it is {own} against {theirs}"
+    )]
+    Round {
+        counter: String,
+        variant: String,
+        relation: &'static str,
+        other: String,
+        round: u64,
+        own: u64,
+        theirs: u64,
+    },
+    /// No round with both counts.
+    #[error("no round has {counter} of both {variant} and {other}")]
+    NoRounds { counter: String, variant: String, other: String },
+}
+
 /// Whether an expectation holds; what Valgrind could not count contradicts nothing.
-pub(super) fn holds(expect: &Expect, steps: &[Step]) -> Result<(), String> {
+pub(super) fn holds(expect: &Expect, steps: &[Step]) -> Result<(), ExpectError> {
     let Some(step) = steps.iter().find(|step| expect.at.is_none() || step.at == expect.at) else {
         return Ok(());
     };
@@ -40,18 +80,11 @@ pub(super) fn holds(expect: &Expect, steps: &[Step]) -> Result<(), String> {
     let at = |name: &str| step.variants.iter().position(|known| known.name == *name);
     let Some(own) = at(variant) else { return Ok(()) };
     if let Some(wanted) = expect.exactly {
-        match count(step, own, counter) {
+        let (variant, counter) = (variant.clone(), counter.clone());
+        match count(step, own, &counter) {
             Some(count) if count == wanted => {}
-            Some(count) => {
-                return Err(format!(
-                    "{counter} of {variant} is {count}, and was expected to be {wanted}"
-                ));
-            }
-            None => {
-                return Err(format!(
-                    "expected a constant {counter} of {variant}, which it has not"
-                ));
-            }
+            Some(count) => return Err(ExpectError::Count { counter, variant, count, wanted }),
+            None => return Err(ExpectError::NotConstant { counter, variant }),
         }
     }
     for (other, is_more) in [(&expect.more_than, true), (&expect.less_than, false)] {
@@ -74,14 +107,17 @@ fn compare(
     (other_name, other): (&str, usize),
     counter: &str,
     is_more: bool,
-) -> Result<(), String> {
-    let word = if is_more { "more" } else { "less" };
+) -> Result<(), ExpectError> {
+    let relation = if is_more { "more" } else { "less" };
+    let (variant, other_variant) = (name.to_owned(), other_name.to_owned());
     let is_met = |own: u64, theirs: u64| if is_more { own > theirs } else { own < theirs };
     if let (Some(count), Some(theirs)) = (count(step, own, counter), count(step, other, counter)) {
-        let why = format!(
-            "{counter} of {name} is {count}, expected to be {word} than {theirs} of {other_name}"
-        );
-        return if is_met(count, theirs) { Ok(()) } else { Err(why) };
+        if is_met(count, theirs) {
+            return Ok(());
+        }
+        let counter = counter.to_owned();
+        let other = other_variant;
+        return Err(ExpectError::Order { counter, variant, count, relation, theirs, other });
     }
     let metric = Metric::named(counter);
     let value = |round: &Round, variant: usize| {
@@ -93,15 +129,22 @@ fn compare(
         let (Some(own), Some(theirs)) = (value(round, own), value(round, other)) else { continue };
         pairs += 1;
         if !is_met(own, theirs) {
-            return Err(format!(
-                "{counter} of {name} was expected to be {word} than that of {other_name} in every \
-                 round; in round {} it is {own} against {theirs}",
-                round.number + 1
-            ));
+            return Err(ExpectError::Round {
+                counter: counter.to_owned(),
+                variant,
+                relation,
+                other: other_variant,
+                round: round.number + 1,
+                own,
+                theirs,
+            });
         }
     }
     match pairs {
-        0 => Err(format!("no round has {counter} of both {name} and {other_name}")),
+        0 => {
+            let counter = counter.to_owned();
+            Err(ExpectError::NoRounds { counter, variant, other: other_variant })
+        }
         _ => Ok(()),
     }
 }

@@ -9,6 +9,20 @@ use crate::host::{self, Command, Ended};
 use crate::placeholders::Names;
 use crate::profile;
 
+/// Error in the command that prints a profile.
+#[derive(Debug, thiserror::Error)]
+enum ProfileError {
+    /// The command failed.
+    #[error("{ended}; {errors}")]
+    Ended { ended: Ended, errors: String },
+    /// Its output cannot be read.
+    #[error(transparent)]
+    Read(#[from] std::io::Error),
+    /// Its output is not a known profile.
+    #[error(transparent)]
+    Format(#[from] profile::Error),
+}
+
 /// Bytes of a profile that are read.
 const MOST: u64 = 64 << 20;
 
@@ -45,7 +59,7 @@ impl Run<'_> {
         variant: &str,
         names: &Names,
         timeout: Duration,
-    ) -> Result<Vec<Section>, String> {
+    ) -> Result<Vec<Section>, ProfileError> {
         let (output, errors) = (self.kept.join("profile"), self.kept.join("errors"));
         let command = Command {
             output: Some(output.clone()),
@@ -56,12 +70,12 @@ impl Run<'_> {
         match host::run(self.host, &command, self.stop).ended {
             Ended::Exit(0) => {}
             ended => {
-                let errors = host::tail(&errors, 3).unwrap_or_default();
-                return Err(format!("{ended}; {}", errors.replace('\n', " / ")));
+                let errors = host::tail(&errors, 3).unwrap_or_default().replace('\n', " / ");
+                return Err(ProfileError::Ended { ended, errors });
             }
         }
-        let bytes = std::fs::read(&output).map_err(|error| error.to_string())?;
+        let bytes = std::fs::read(&output)?;
         let _ = std::fs::remove_file(&output);
-        profile::sections(&String::from_utf8_lossy(&bytes), variant).map_err(|e| e.to_string())
+        Ok(profile::sections(&String::from_utf8_lossy(&bytes), variant)?)
     }
 }

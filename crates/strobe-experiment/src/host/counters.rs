@@ -15,7 +15,7 @@ use super::event::{Event, EventCount};
 
 /// Counters of one command.
 pub struct Counters {
-    all: Vec<(Event, Result<Open, String>)>,
+    all: Vec<(Event, Result<Open, CounterError>)>,
 }
 
 struct Open {
@@ -31,17 +31,17 @@ impl Counters {
 
     /// What they have counted.
     pub fn read(self) -> BTreeMap<Event, EventCount> {
-        let read = |(event, opened): (Event, Result<Open, String>)| {
+        let read = |(event, opened): (Event, Result<Open, CounterError>)| {
             let counted = opened.and_then(|open| open.read());
-            (event, counted.unwrap_or_else(EventCount::Refused))
+            (event, counted.unwrap_or_else(|error| EventCount::Refused(error.to_string())))
         };
         self.all.into_iter().map(read).collect()
     }
 }
 
 impl Open {
-    fn read(mut self) -> Result<EventCount, String> {
-        let data = self.counter.read_full().map_err(|e| format!("it cannot be read: {e}"))?;
+    fn read(mut self) -> Result<EventCount, CounterError> {
+        let data = self.counter.read_full().map_err(CounterError::Read)?;
         let ns = |time: Option<std::time::Duration>| {
             time.and_then(|time| u64::try_from(time.as_nanos()).ok()).unwrap_or(0)
         };
@@ -54,7 +54,7 @@ impl Open {
     }
 }
 
-fn open(event: Event) -> Result<Open, String> {
+fn open(event: Event) -> Result<Open, CounterError> {
     let build = |without_kernel: bool| {
         let mut builder = builder(event);
         builder.inherit(true).enable_on_exec(true);
@@ -65,9 +65,9 @@ fn open(event: Event) -> Result<Open, String> {
         Ok(open) => Ok(open),
         // Without the kernel it would count nothing, and show a 0 that is none.
         Err(error) if is_refused(&error) && !event.is_kernels() => {
-            build(true).map_err(|error| why(event, &error, paranoid()))
+            build(true).map_err(|error| explain(event, error, paranoid()))
         }
-        Err(error) => Err(why(event, &error, paranoid())),
+        Err(error) => Err(explain(event, error, paranoid())),
     }
 }
 
@@ -96,24 +96,45 @@ fn paranoid() -> Option<i32> {
     text.trim().parse().ok()
 }
 
-/// Why an event is not counted, and what helps (perf_event_open(2), ERRORS).
-fn why(event: Event, error: &io::Error, paranoid: Option<i32>) -> String {
+/// An event that is not counted, with the remedy (perf_event_open(2), ERRORS).
+#[derive(Debug, thiserror::Error)]
+enum CounterError {
+    /// The kernel's setting forbids it.
+    #[error(
+        "perf_event_paranoid is {level}; as root: sysctl kernel.perf_event_paranoid=1, or give \
+         strobe CAP_PERFMON"
+    )]
+    Paranoid { level: i32 },
+    /// A filter of system calls forbids it.
+    #[error(
+        "the system call is forbidden here, as in many containers; allow perf_event_open (docker: \
+         --cap-add PERFMON), or run it outside"
+    )]
+    Forbidden,
+    /// The processor has no such counter.
+    #[error(
+        "this machine shows no counters of the processor, as most virtual machines; run it on the \
+         host, or give the machine a virtual PMU"
+    )]
+    NoHardware,
+    /// Any other error of the system call.
+    #[error("perf_event_open: {0}")]
+    Open(io::Error),
+    /// The counter cannot be read.
+    #[error("it cannot be read: {0}")]
+    Read(io::Error),
+}
+
+fn explain(event: Event, error: io::Error, paranoid: Option<i32>) -> CounterError {
     match error.kind() {
         io::ErrorKind::PermissionDenied => match paranoid {
-            Some(level) if level > 1 => format!(
-                "perf_event_paranoid is {level}; as root: sysctl kernel.perf_event_paranoid=1, or \
-                 give strobe CAP_PERFMON"
-            ),
-            _ => "the system call is forbidden here, as in many containers; allow perf_event_open \
-                  (docker: --cap-add PERFMON), or run it outside"
-                .to_owned(),
+            Some(level) if level > 1 => CounterError::Paranoid { level },
+            _ => CounterError::Forbidden,
         },
         io::ErrorKind::NotFound | io::ErrorKind::Unsupported if event.is_hardware() => {
-            "this machine shows no counters of the processor, as most virtual machines; run it on \
-             the host, or give the machine a virtual PMU"
-                .to_owned()
+            CounterError::NoHardware
         }
-        _ => format!("perf_event_open: {error}"),
+        _ => CounterError::Open(error),
     }
 }
 
@@ -123,7 +144,9 @@ mod tests {
 
     #[test]
     fn each_refusal_has_its_remedy() {
-        let why = |event, code, level| why(event, &io::Error::from_raw_os_error(code), level);
+        let why = |event, code, level| {
+            explain(event, io::Error::from_raw_os_error(code), level).to_string()
+        };
         // EPERM, ENOENT, EACCES, EMFILE, EOPNOTSUPP of Linux.
         let [perm, noent, acces, mfile, notsup] = [1, 2, 13, 24, 95];
         let paranoid = why(Event::Cycles, acces, Some(3));

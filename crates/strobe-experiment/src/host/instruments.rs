@@ -31,11 +31,29 @@ fn known() -> impl Iterator<Item = (&'static str, Instruments)> {
     groups.into_iter().chain(each).chain(valgrind)
 }
 
+/// No instrument has that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "there is no instrument {name}{} There are {}",
+    suggestion(.near),
+    known().map(|(known, _)| known).collect::<Vec<_>>().join(", ")
+)]
+pub struct UnknownInstrument {
+    /// As given.
+    pub name: String,
+    /// The nearest name, if one is near.
+    pub near: Option<&'static str>,
+}
+
+fn suggestion(near: &Option<&'static str>) -> String {
+    near.map_or(".".to_owned(), |near| format!("; did you mean {near}?"))
+}
+
 /// What is counted by instruments, each once and in its order.
 ///
 /// # Errors
 /// If there is no such instrument: with the nearest name, and all there are.
-pub fn instruments(names: &[String]) -> Result<Instruments, String> {
+pub fn instruments(names: &[String]) -> Result<Instruments, UnknownInstrument> {
     let mut wanted = Instruments::default();
     for name in names {
         let (_, more) = known().find(|(known, _)| known == name).ok_or_else(|| unknown(name))?;
@@ -49,12 +67,10 @@ pub fn instruments(names: &[String]) -> Result<Instruments, String> {
     Ok(wanted)
 }
 
-fn unknown(name: &str) -> String {
-    let known: Vec<&str> = known().map(|(known, _)| known).collect();
-    let near = known.iter().map(|other| (strsim::damerau_levenshtein(name, other), other));
+fn unknown(name: &str) -> UnknownInstrument {
+    let near = known().map(|(other, _)| (strsim::damerau_levenshtein(name, other), other));
     let near = near.min().filter(|(distance, _)| *distance <= 1 + name.len() / 3);
-    let near = near.map_or(".".to_owned(), |(_, other)| format!("; did you mean {other}?"));
-    format!("there is no instrument {name}{near} There are {}", known.join(", "))
+    UnknownInstrument { name: name.to_owned(), near: near.map(|(_, other)| other) }
 }
 
 #[cfg(test)]
@@ -75,9 +91,9 @@ mod tests {
         let all = names(&["valgrind-branches", "valgrind", "perf-cycles"]).expect("they are known");
         assert_eq!(all.counts, Count::all().collect::<Vec<_>>());
         assert_eq!(all.events, [Event::Cycles]);
-        let why = names(&["perf-cycle"]).expect_err("there is none");
+        let why = names(&["perf-cycle"]).expect_err("there is none").to_string();
         assert!(why.contains("no instrument perf-cycle; did you mean perf-cycles?"), "{why}");
-        let why = names(&["time"]).expect_err("there is none");
+        let why = names(&["time"]).expect_err("there is none").to_string();
         assert!(why.contains("There are perf, perf-software"), "{why}");
     }
 }

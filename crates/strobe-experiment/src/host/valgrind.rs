@@ -131,10 +131,30 @@ pub fn counted(
         }
         match by_tool(host, command, tool, &wanted, folder, stop) {
             Ok(counts) => all.counts.extend(counts),
-            Err(why) => all.missing = Some(why),
+            Err(error) => all.missing = Some(error.to_string()),
         }
     }
     all
+}
+
+/// Error in a run under Valgrind.
+#[derive(Debug, thiserror::Error)]
+enum ValgrindError {
+    /// The folder for its logs cannot be made.
+    #[error(transparent)]
+    Folder(#[from] std::io::Error),
+    /// Valgrind did not start.
+    #[error("valgrind {cause}; install it (Debian: apt-get install valgrind) for exact counts")]
+    NotStarted { cause: String },
+    /// The command failed.
+    #[error("under valgrind: {ended}")]
+    Ended { ended: Ended },
+    /// The logs have no counts.
+    #[error("valgrind counted nothing")]
+    NoCounts,
+    /// The allocator is hidden from Valgrind.
+    #[error("valgrind saw no allocation, and sees none of programs that are linked statically")]
+    NoAllocations,
 }
 
 fn by_tool(
@@ -144,10 +164,10 @@ fn by_tool(
     wanted: &[Count],
     folder: &Path,
     stop: &AtomicBool,
-) -> Result<BTreeMap<Count, u64>, String> {
+) -> Result<BTreeMap<Count, u64>, ValgrindError> {
     let logs = folder.join("valgrind");
     let _ = fs::remove_dir_all(&logs);
-    fs::create_dir_all(&logs).map_err(|error| error.to_string())?;
+    fs::create_dir_all(&logs)?;
     let mut arguments = vec!["valgrind".to_owned()];
     arguments.extend(tool);
     arguments.push("--trace-children=yes".to_owned());
@@ -157,17 +177,15 @@ fn by_tool(
     let counted = Command { arguments, ..command.clone() };
     let counts = match run(host, &counted, stop).ended {
         Ended::Exit(0) => sums(&logs, wanted),
-        Ended::NotStarted(why) => Err(format!(
-            "valgrind {why}; install it (Debian: apt-get install valgrind) for exact counts"
-        )),
-        ended => Err(format!("under valgrind: {ended}")),
+        Ended::NotStarted(cause) => Err(ValgrindError::NotStarted { cause }),
+        ended => Err(ValgrindError::Ended { ended }),
     };
     let _ = fs::remove_dir_all(&logs);
     counts
 }
 
 /// Of all processes: each has a log of its own.
-fn sums(logs: &Path, wanted: &[Count]) -> Result<BTreeMap<Count, u64>, String> {
+fn sums(logs: &Path, wanted: &[Count]) -> Result<BTreeMap<Count, u64>, ValgrindError> {
     let logs = fs::read_dir(logs).into_iter().flatten().flatten();
     let logs: Vec<String> =
         logs.filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect();
@@ -175,12 +193,10 @@ fn sums(logs: &Path, wanted: &[Count]) -> Result<BTreeMap<Count, u64>, String> {
     for &count in wanted {
         let figures = logs.iter().filter_map(|log| count.find(log));
         match figures.reduce(|a, b| count.add(a, b)) {
-            None => return Err("valgrind counted nothing".to_owned()),
+            None => return Err(ValgrindError::NoCounts),
             // Whoever brings an allocator along, or is linked statically, hides it.
             Some(0) if Count::HEAP.contains(&count) => {
-                return Err("valgrind saw no allocation, and sees none of programs that are \
-                            linked statically"
-                    .to_owned());
+                return Err(ValgrindError::NoAllocations);
             }
             Some(sum) => drop(sums.insert(count, sum)),
         }
@@ -219,7 +235,9 @@ mod tests {
         let write = |name: &str, log: &str| fs::write(folder.path().join(name), log).expect("room");
         write("1", DHAT);
         write("2", "==7== Total:     6 bytes in 2 blocks\n==7== At t-gmax: 5 bytes in 1 blocks\n");
-        let sums = |wanted: &[Count]| super::sums(folder.path(), wanted);
+        let sums = |wanted: &[Count]| {
+            super::sums(folder.path(), wanted).map_err(|error| error.to_string())
+        };
         let expected = [162, 103_300, 102_812];
         assert_eq!(sums(&Count::HEAP), Ok(Count::HEAP.into_iter().zip(expected).collect()));
         assert_eq!(sums(&[Count::Branches]), Err("valgrind counted nothing".to_owned()));

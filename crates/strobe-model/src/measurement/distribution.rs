@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Unit;
+use super::{DistributionProblem, Problem, SpreadProblem, Unit};
 
 /// Distributions that belong together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -104,20 +104,20 @@ impl From<Spread> for Read {
 }
 
 impl TryFrom<Read> for Spread {
-    type Error = String;
-    fn try_from(read: Read) -> Result<Spread, String> {
+    type Error = SpreadProblem;
+    fn try_from(read: Read) -> Result<Spread, SpreadProblem> {
         let Read { count, sum, squares, min, max, coarse, at, times } = read;
         let total = times.iter().fold(0u128, |sum, n| sum + u128::from(*n));
         if at.len() != times.len() || total != u128::from(count) {
-            return Err(format!("a distribution of {count} values has {total} in its buckets"));
+            return Err(SpreadProblem::Count { count, total });
         }
         if at.windows(2).any(|pair| pair[0] >= pair[1]) || times.contains(&0) {
-            return Err("a distribution's buckets are not in order".to_owned());
+            return Err(SpreadProblem::Order);
         }
         let lowest = |value| if coarse { floor(value) } else { value };
         let (first, last) = (at.first().copied(), at.last().copied());
         if first.unwrap_or(0) != lowest(min) || last.unwrap_or(0) != lowest(max) {
-            return Err("a distribution's extremes are not in its buckets".to_owned());
+            return Err(SpreadProblem::Extremes);
         }
         let least = at.iter().zip(&times);
         let least = least.fold(0u64, |sum, (at, n)| sum.saturating_add(at.saturating_mul(*n)));
@@ -125,13 +125,13 @@ impl TryFrom<Read> for Spread {
         let more = if coarse { (least / 32).saturating_add(count) } else { 0 };
         let most = least.saturating_add(more);
         if !(least..=most).contains(&sum) {
-            return Err(format!("a distribution's values add up to {least}, not {sum}"));
+            return Err(SpreadProblem::Sum { total: least, sum });
         }
         let square = |(at, n): (&u64, &u64)| (*at as f64).powi(2) * *n as f64;
         let wanted: f64 = at.iter().zip(&times).map(square).sum();
         // They are added up in another order.
         if !coarse && (squares - wanted).abs() > wanted * 1e-6 {
-            return Err(format!("a distribution's squares add up to {wanted}, not {squares}"));
+            return Err(SpreadProblem::Squares { total: wanted, squares });
         }
         let buckets = at.into_iter().zip(times).collect();
         Ok(Spread { count, sum, squares, min, max, coarse, buckets })
@@ -322,30 +322,35 @@ impl Distribution {
         }
     }
 
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let named = |problem| Problem::Distribution { name: self.name.clone(), problem };
+        self.check_values().map_err(named)
+    }
+
+    fn check_values(&self) -> Result<(), DistributionProblem> {
         let n = self.spread.count();
         if self.hertz == Some(0) {
-            return Err(format!("{}: no ticks in a second", self.name));
+            return Err(DistributionProblem::NoTicks);
         }
         for bound in [&self.low, &self.high].into_iter().flatten() {
             if bound.count() != n {
-                return Err(format!("{}: {} values with {} bounds", self.name, n, bound.count()));
+                return Err(DistributionProblem::BoundCount { values: n, bounds: bound.count() });
             }
         }
         if self.low.is_some() != self.high.is_some() {
-            return Err(format!("{}: bounds on one side only", self.name));
+            return Err(DistributionProblem::OneBound);
         }
         // Where each value lies within its bounds, so do the extremes and the sums.
         let figures = |spread: &Spread| [spread.min, spread.max, spread.sum];
         if let (Some(low), Some(high)) = (&self.low, &self.high) {
             let all = figures(low).into_iter().zip(figures(&self.spread)).zip(figures(high));
             if all.into_iter().any(|((low, value), high)| low > value || value > high) {
-                return Err(format!("{}: values lie outside of their bounds", self.name));
+                return Err(DistributionProblem::Bounds);
             }
         }
         let Spread { min, max, .. } = self.spread;
         if self.values.len() as u64 > n || self.values.iter().any(|v| *v < min || *v > max) {
-            return Err(format!("{}: the values in their order are others", self.name));
+            return Err(DistributionProblem::Values);
         }
         Ok(())
     }

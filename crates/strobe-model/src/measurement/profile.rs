@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Address, Unit};
+use super::{Address, ColumnProblem, Problem, ProfileProblem, Unit};
 
 /// Samples and the tables they refer to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -284,7 +284,7 @@ impl Profile {
         .map(|frame| frame as usize)
     }
 
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), Problem> {
         let (functions, files) = (self.functions.name.len(), self.files.len());
         let (frames, locations) = (self.frames.function.len(), self.locations.address.len());
         let stacks = self.stacks.location.len();
@@ -322,7 +322,12 @@ impl Profile {
         self.check_sums()
     }
 
-    fn check_samples(&self, name: &str, samples: &Samples, places: usize) -> Result<(), String> {
+    fn check_samples(
+        &self,
+        name: &'static str,
+        samples: &Samples,
+        places: usize,
+    ) -> Result<(), Problem> {
         let n = samples.len();
         inside(name, "place", samples.at.iter().flatten(), places)?;
         inside(name, "label", samples.label.iter().flatten(), self.labels.len())?;
@@ -331,7 +336,11 @@ impl Profile {
         }
         for Values { measure, values, low, high } in &samples.values {
             if self.measure(measure).is_none() {
-                return Err(format!("{name} have values of {measure}, which is not declared"));
+                return Err(ProfileProblem::UnknownMeasure {
+                    samples: name,
+                    measure: measure.clone(),
+                }
+                .into());
             }
             let none = low.is_empty() && high.is_empty();
             let bounded = [low, high].map(|bounds| if none { n } else { bounds.len() });
@@ -342,7 +351,7 @@ impl Profile {
 
     /// Parts add up to their whole at every sample (those that are known to no more than it), and
     /// chains to leaves.
-    fn check_sums(&self) -> Result<(), String> {
+    fn check_sums(&self) -> Result<(), Problem> {
         for whole in &self.measures {
             for (name, samples) in [("leaves", &self.leaves), ("chains", &self.chains)] {
                 let all_known = self.parts(&whole.id).all(|(m, _)| samples.of(&m.id).is_some());
@@ -353,12 +362,16 @@ impl Profile {
                 let parts: Vec<&Values> = std::iter::once(first).chain(parts).collect();
                 for (i, value) in values.values.iter().enumerate() {
                     let sum: i128 = parts.iter().map(|part| i128::from(part.values[i])).sum();
-                    let value = i128::from(*value);
-                    if sum > value || all_known && sum != value {
-                        let id = &whole.id;
-                        return Err(format!(
-                            "{name}: the parts of {id} of sample {i} add up to {sum}, not {value}"
-                        ));
+                    let wide = i128::from(*value);
+                    if sum > wide || all_known && sum != wide {
+                        return Err(ProfileProblem::Parts {
+                            samples: name,
+                            measure: whole.id.clone(),
+                            sample: i,
+                            sum,
+                            whole: *value,
+                        }
+                        .into());
                     }
                 }
             }
@@ -366,42 +379,44 @@ impl Profile {
                 (self.leaves.of(&whole.id), self.chains.of(&whole.id))
                 && leaves.sum() != chains.sum()
             {
-                return Err(format!(
-                    "{}: call chains add up to {}, locations to {}",
-                    whole.id,
-                    chains.sum(),
-                    leaves.sum()
-                ));
+                return Err(ProfileProblem::Chains {
+                    measure: whole.id.clone(),
+                    chains: chains.sum(),
+                    leaves: leaves.sum(),
+                }
+                .into());
             }
         }
         Ok(())
     }
 }
 
-pub(super) fn lengths(table: &str, n: usize, others: &[usize]) -> Result<(), String> {
+pub(super) fn lengths(table: &str, n: usize, others: &[usize]) -> Result<(), Problem> {
     match others.iter().find(|other| **other != n) {
-        Some(other) => Err(format!("{table}: columns of {n} and of {other} rows")),
+        Some(&other) => {
+            Err(ColumnProblem::Lengths { table: table.to_owned(), rows: n, other }.into())
+        }
         None => Ok(()),
     }
 }
 
 pub(super) fn inside<'a>(
-    table: &str,
-    what: &str,
+    table: &'static str,
+    column: &'static str,
     indices: impl IntoIterator<Item = &'a u32>,
     length: usize,
-) -> Result<(), String> {
+) -> Result<(), Problem> {
     match indices.into_iter().find(|index| **index as usize >= length) {
-        Some(index) => Err(format!("{table} refer to {what} {index}, which is not there")),
+        Some(&index) => Err(ColumnProblem::Index { table, column, index }.into()),
         None => Ok(()),
     }
 }
 
 /// What an entry refers to comes before it, which also rules out circles.
-fn before(table: &str, parents: &[Option<u32>]) -> Result<(), String> {
+fn before(table: &'static str, parents: &[Option<u32>]) -> Result<(), Problem> {
     let late = |(i, parent): (usize, &Option<u32>)| parent.is_some_and(|p| p as usize >= i);
     match parents.iter().enumerate().position(late) {
-        Some(i) => Err(format!("{table}: entry {i} refers to one that does not come before it")),
+        Some(entry) => Err(ColumnProblem::ParentOrder { table, entry }.into()),
         None => Ok(()),
     }
 }

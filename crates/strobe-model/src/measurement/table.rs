@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::quantity::check;
-use super::{Address, Invalid, Number, Trust, Unit};
+use super::{Address, Invalid, Number, Problem, TableProblem, Trust, Unit};
 
 /// A table: all columns have a cell for each row. Kept by columns, which is shorter than by rows
 /// and easier to load elsewhere.
@@ -270,28 +270,35 @@ impl Table {
         self.columns.iter().find(|column| column.id == id)
     }
 
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), Problem> {
         let rows = self.len();
         super::check::once(self.columns.iter().map(|column| &column.id))?;
         for column in &self.columns {
             let Column { id, cells, kind, .. } = column;
             if cells.len() != rows {
-                return Err(format!("column {id} has {} rows, not {rows}", cells.len()));
+                let (column, cells) = (id.clone(), cells.len());
+                return Err(TableProblem::Rows { column, cells, rows }.into());
             }
             for (i, cell) in cells.iter().enumerate() {
                 if !cell.fits(*kind) {
-                    return Err(format!("column {id}, row {i} is not of the column's kind"));
+                    return Err(TableProblem::Kind { column: id.clone(), row: i }.into());
                 }
-                cell.check().map_err(|error| format!("column {id}, row {i}: {error}"))?;
+                cell.check().map_err(|error| {
+                    let column = id.clone();
+                    TableProblem::Cell { column, row: i, error }
+                })?;
             }
         }
         for row in &self.footer {
             let (cells, columns) = (row.len(), self.columns.len());
             if cells != columns {
-                return Err(format!("a footer has {cells} cells for {columns} columns"));
+                return Err(TableProblem::FooterCells { cells, columns }.into());
             }
             for (cell, column) in row.iter().zip(&self.columns) {
-                cell.check().map_err(|error| format!("column {}, footer: {error}", column.id))?;
+                cell.check().map_err(|error| {
+                    let column = column.id.clone();
+                    TableProblem::Footer { column, error }
+                })?;
             }
         }
         Ok(())

@@ -110,7 +110,7 @@ fn inconsistent_measurements_are_refused() {
         if let Content::Profile(profile) = &mut dump.sections[0].content {
             change(profile);
         }
-        dump.check().expect_err("refused").what
+        dump.check().expect_err("refused").problem.to_string()
     };
     assert_eq!(
         profile(|p| p.stacks.location[1] = 2),
@@ -236,7 +236,7 @@ fn nothing_ends_before_it_begins() {
         let mut run = run();
         let Content::Timeline(timeline) = &mut run.sections[0].content else { unreachable!() };
         change(timeline);
-        let what = run.check().expect_err(part).what;
+        let what = run.check().expect_err(part).problem.to_string();
         assert!(what.contains(part), "{what}");
     }
 }
@@ -255,11 +255,17 @@ fn spreads_that_contradict_themselves_are_refused() {
     table.check().unwrap();
     let trust = Trust::Modelled { low: 6u64.into(), high: 7u64.into(), why: None };
     table.footer[0][0] = Cell::Figure { value: Some(5u64.into()), trust };
-    assert_eq!(table.check().unwrap_err(), "column n, footer: a figure lies outside of its bounds");
+    assert_eq!(
+        table.check().unwrap_err().to_string(),
+        "column n, footer: a figure lies outside of its bounds"
+    );
     let spread: Spread = [1, 2, 4].into_iter().collect();
     let mut wide = Distribution::exact("PB8 high", Unit::CYCLES, spread.clone());
     (wide.low, wide.high) = (Some(spread.clone()), Some(spread));
     wide.check().unwrap();
     wide.low = Some([2, 2, 4].into_iter().collect());
-    assert_eq!(wide.check().unwrap_err(), "PB8 high: values lie outside of their bounds");
+    assert_eq!(
+        wide.check().unwrap_err().to_string(),
+        "PB8 high: values lie outside of their bounds"
+    );
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Column, Unit};
+use super::{Column, Problem, TimelineProblem, Unit};
 
 /// Everything on a time line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -168,11 +168,12 @@ impl Extent {
         self.from <= at && at <= self.to
     }
 
-    fn check(self, what: &str) -> Result<(), String> {
-        match self.from <= self.to {
-            true => Ok(()),
-            false => Err(format!("{what} ends at {}, before it begins at {}", self.to, self.from)),
+    fn check(self, part: &str) -> Result<(), TimelineProblem> {
+        let Extent { from, to } = self;
+        if from <= to {
+            return Ok(());
         }
+        Err(TimelineProblem::Order { part: part.to_owned(), from, to })
     }
 }
 
@@ -215,7 +216,7 @@ impl Timeline {
         by_track
     }
 
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), Problem> {
         use super::profile::{inside, lengths};
         let (tracks, names) = (self.tracks.len(), self.names.len());
         let Spans { track, name, begin, duration, details } = &self.spans;
@@ -237,18 +238,18 @@ impl Timeline {
         self.check_times()
     }
 
-    fn check_summary(&self) -> Result<(), String> {
+    fn check_summary(&self) -> Result<(), Problem> {
         use super::profile::{inside, lengths};
         for level in &self.summary {
             if level.width == 0 {
-                return Err("a summary's stretches are 0 long".to_owned());
+                return Err(TimelineProblem::StretchWidth.into());
             }
             for part in &level.tracks {
                 inside("summaries", "track", [&part.track], self.tracks.len())?;
                 let n = part.stretch.len();
                 lengths("summaries", n, &[part.time.len(), part.spans.len()])?;
                 if part.stretch.windows(2).any(|pair| pair[0] >= pair[1]) {
-                    return Err("a summary's stretches are not in their order".to_owned());
+                    return Err(TimelineProblem::StretchOrder.into());
                 }
             }
         }
@@ -256,14 +257,14 @@ impl Timeline {
     }
 
     /// Nothing ends before it begins, or is where the time line is not.
-    fn check_times(&self) -> Result<(), String> {
+    fn check_times(&self) -> Result<(), Problem> {
         let extent = self.extent;
         extent.check("the time line")?;
         for exact in &self.exact {
             exact.check("a part that is exact")?;
             if !extent.reaches(exact.from) || !extent.reaches(exact.to) {
-                let Extent { from, to } = exact;
-                return Err(format!("the part from {from} to {to} is not on the time line"));
+                let &Extent { from, to } = exact;
+                return Err(TimelineProblem::Exact { from, to }.into());
             }
         }
         let gaps = self.gaps.from.iter().zip(&self.gaps.to);
@@ -271,13 +272,13 @@ impl Timeline {
             Extent { from, to }.check(&format!("gap {i}"))?;
         }
         let outside = |at: &i64| !extent.reaches(*at);
-        for (what, times) in [
+        for (kind, times) in [
             ("span", &self.spans.begin),
             ("moment", &self.moments.at),
             ("value", &self.counters.at),
         ] {
-            if let Some(i) = times.iter().position(outside) {
-                return Err(format!("{what} {i} at {} is not on the time line", times[i]));
+            if let Some(index) = times.iter().position(outside) {
+                return Err(TimelineProblem::Outside { kind, index, at: times[index] }.into());
             }
         }
         let mut ends = self.spans.begin.iter().zip(&self.spans.duration);
@@ -285,7 +286,7 @@ impl Timeline {
             begin.checked_add_unsigned(*duration).is_none_or(|end| end > extent.to)
         };
         match ends.position(late) {
-            Some(i) => Err(format!("span {i} ends behind the time line")),
+            Some(index) => Err(TimelineProblem::SpanEnd { index }.into()),
             None => Ok(()),
         }
     }

@@ -13,12 +13,14 @@ pub use self::capability::{
     PinWatch, Sender, SerialEnd, Shift, ShiftedTimer,
 };
 pub use self::context::Context;
+pub use self::error::{MediumError, OptionError};
 pub use self::reading::Reading;
 pub use strobe_isa::Size;
 
 pub mod analog;
 mod capability;
 mod context;
+mod error;
 pub mod ethernet;
 pub mod part;
 mod reading;
@@ -213,8 +215,11 @@ pub struct Create<'a> {
 
 impl Create<'_> {
     /// The model's options as its own type; that type should deny unknown fields.
-    pub fn options<T: serde::de::DeserializeOwned>(&self) -> Result<T, String> {
-        self.options.clone().try_into().map_err(|e: toml::de::Error| e.message().to_owned())
+    pub fn options<T: serde::de::DeserializeOwned>(&self) -> Result<T, OptionError> {
+        self.options
+            .clone()
+            .try_into()
+            .map_err(|e: toml::de::Error| OptionError::Parse { message: e.message().to_owned() })
     }
 
     /// The wire of that name, made on first use.
@@ -224,10 +229,10 @@ impl Create<'_> {
 
     /// The pin of that name, the chip's or the circuit board's; for parts, which are made after all
     /// ports.
-    pub fn pin(&mut self, name: &str) -> Result<SignalId, String> {
+    pub fn pin(&mut self, name: &str) -> Result<SignalId, OptionError> {
         let own = self.pins.get(name).map_or(name, String::as_str);
         let found = self.signals.find(own).filter(|&id| self.signals.is_pin(id));
-        found.ok_or_else(|| format!("the chip has no pin {name}"))
+        found.ok_or_else(|| OptionError::UnknownPin { name: name.to_owned() })
     }
 
     /// Has [`Device::signal`] called on every change of `signal`.
@@ -237,4 +242,4 @@ impl Create<'_> {
 }
 
 /// Makes one model, or explains what is wrong with its options.
-pub type Maker = fn(&mut Create) -> Result<Box<dyn Device>, String>;
+pub type Maker = fn(&mut Create) -> Result<Box<dyn Device>, OptionError>;

@@ -5,9 +5,9 @@ use strobe_sim::observe::calls::NodeKind;
 use strobe_sim::observe::per_call::{MOST, PerCall};
 use strobe_symbols::Firmware;
 
-use super::Error;
 use super::drive::{Run, address};
 use super::record::{exception_label, moment};
+use super::{Error, PlaceError};
 use crate::names::{Names, outermost, outermost_at};
 
 /// The functions of these names, by index into ranges `[start, end)`; each once.
@@ -22,23 +22,18 @@ pub(super) fn chosen(
         let index = (0u32..).zip(functions).find(|(_, range)| range.0 & !1 == start);
         let Some((index, _)) = index else {
             let around = outermost_at(firmware, start).filter(|around| around.start & !1 < start);
-            let text = match around {
-                Some(around) => format!(
-                    "--calls {name}: its code is also the end of {}, and both are counted as one: \
-                     --calls {0} names them",
-                    around.name
-                ),
-                None => format!("--calls {name}: no function begins at {start:#010x}"),
-            };
-            return Err(Error::Symbol(text));
+            let name = name.clone();
+            return Err(Error::from(match around {
+                Some(around) => PlaceError::SharedCode { name, around: around.name.to_string() },
+                None => PlaceError::NoFunctionStart { name, address: start },
+            }));
         };
         if !out.contains(&index) {
             out.push(index);
         }
     }
     if out.len() > MOST {
-        let text = format!("--calls: {} functions, of at most {MOST}", out.len());
-        return Err(Error::Symbol(text));
+        return Err(PlaceError::TooManyCalls { count: out.len(), limit: MOST }.into());
     }
     Ok(out)
 }

@@ -6,6 +6,7 @@
 //! obeyed as far as its core runs the code at all; what does not fit is then a warning.
 
 mod avr;
+mod error;
 mod older;
 mod reached;
 mod refusal;
@@ -19,6 +20,7 @@ use strobe_symbols::{Firmware, Machine};
 
 use super::advice::{self, Fit};
 use super::families::{self, Addresses, Family, Likely};
+pub use error::FitError;
 use refusal::{near, reasons, refusal, way_on_of};
 
 /// With fewer blocks of registers, what is missing may be chance.
@@ -181,7 +183,7 @@ fn blocks(constants: &BTreeMap<u32, u32>) -> Vec<u32> {
 ///
 /// # Errors
 /// Why none is, and what else can be done, in words.
-pub fn choose(firmware: &Firmware) -> Result<Choice, String> {
+pub fn choose(firmware: &Firmware) -> Result<Choice, FitError> {
     if firmware.machine() == Machine::Avr {
         return avr::choose(firmware);
     }
@@ -191,8 +193,8 @@ pub fn choose(firmware: &Firmware) -> Result<Choice, String> {
         let found = found.ok_or_else(|| refusal(firmware, &evidence));
         return found.map(|(board, why)| Choice { board, why });
     };
-    let board = Board::builtin(usual).map_err(|e| e.to_string())?;
-    let mut bus = board.build().map_err(|e| e.to_string())?;
+    let board = Board::builtin(usual)?;
+    let mut bus = board.build()?;
     let has_memory = super::load(firmware, &mut bus).is_ok() && advice::has_data(firmware, &bus);
     let starts = super::vectors::start(firmware, &board, &bus).is_ok();
     // Without a table anywhere it is the image that is wrong, which is said when it is loaded.
@@ -215,21 +217,13 @@ pub fn choose(firmware: &Firmware) -> Result<Choice, String> {
 }
 
 /// The board by core and flash alone; `None` where no board has its flash.
-fn usual(evidence: &Evidence) -> Result<Option<(&'static str, String)>, String> {
+fn usual(evidence: &Evidence) -> Result<Option<(&'static str, String)>, FitError> {
     let at = format!("linked for flash at {:#04x}000000", evidence.lowest >> 24);
     let built = |name| (name, format!("built for {}, {at}", evidence.built_for()));
     Ok(Some(match (evidence.lowest >> 24, evidence.architecture) {
         (_, Some("ARMv8-M.baseline" | "ARMv8-M.mainline" | "ARMv8.1-M.mainline")) => {
-            let likely = match evidence.likely() {
-                none if none.is_empty() => none,
-                likely => format!("; by its registers it is for {likely}"),
-            };
-            return Err(format!(
-                "the firmware is built for {}, and no core that strobe simulates runs that{likely}\
-                 \n  --board names one all the same, where the code does without its new \
-                 instructions",
-                evidence.built_for()
-            ));
+            let (built_for, likely) = (evidence.built_for(), evidence.likely());
+            return Err(FitError::Architecture { built_for, likely });
         }
         (0x08, Some("ARMv7E-M")) => built("stm32f407"),
         (0x08, Some("ARMv7")) => built("stm32f103"),

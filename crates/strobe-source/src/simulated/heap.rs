@@ -23,7 +23,7 @@ use strobe_sim::observe::heap::{Filter, Inspector};
 use strobe_sim::observe::per_call::PerCall;
 use strobe_symbols::Firmware;
 
-pub use self::allocators::Allocators;
+pub use self::allocators::{Allocators, AllocatorsError, FunctionError, TableError};
 pub(super) use self::allocators::{Found, find};
 pub(super) use inspect::Inspection;
 pub(super) use sampling::Sampler;
@@ -37,7 +37,7 @@ use super::scheduling;
 ///
 /// # Errors
 /// Why there is no heap to watch, with what was looked for.
-pub fn allocators(firmware: &Firmware, own: Option<&Allocators>) -> Result<(), String> {
+pub fn allocators(firmware: &Firmware, own: Option<&Allocators>) -> Result<(), AllocatorsError> {
     find(firmware, own, false).map(drop)
 }
 

@@ -13,7 +13,7 @@ use strobe_sim::device::part::Edge;
 use strobe_symbols::Firmware;
 
 use super::drive::Run;
-use super::{Error, Host, Outcome, Settings};
+use super::{Error, Host, Outcome, Settings, WireError};
 
 /// A chip with its board and what runs on it.
 pub struct Chip<'a> {
@@ -115,8 +115,8 @@ fn resolved(chips: &[Chip], wires: &[Wire]) -> Result<Vec<Wire>, RigError> {
     let all: Vec<Wire> = all.collect();
     for (i, (wire, given)) in all.iter().zip(wires).enumerate() {
         if all[..i].iter().any(|other| other.to == wire.to) {
-            let problem = format!("two wires end at pin {}", given.to.name);
-            return Err(of(&chips[wire.to.chip], Error::Wires(problem)));
+            let error = WireError::SharedEnd { pin: given.to.name.clone() };
+            return Err(of(&chips[wire.to.chip], error.into()));
         }
     }
     Ok(all)
@@ -251,7 +251,7 @@ impl Member {
             ]),
         };
         let board = chip.board.clone().with_parts([cable]).map_err(|error| match error {
-            BoardError::Value { problem, .. } => Error::Wires(format!("a wire: {problem}")),
+            BoardError::Value { problem, .. } => Error::from(WireError::Invalid { problem }),
             other => other.into(),
         })?;
         let bus = super::ready(chip.firmware, &board, &chip.settings)?;

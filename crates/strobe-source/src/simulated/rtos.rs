@@ -18,6 +18,33 @@ pub struct Description {
     layout: Vec<LayoutEntry>,
 }
 
+/// Error in the description of an operating system.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DescriptionError {
+    /// Not TOML, or an unknown or missing key.
+    #[error("{message}")]
+    Syntax {
+        /// Message of the TOML parser, with the line.
+        message: String,
+    },
+    /// No variable or no layout.
+    #[error("at least one variable and one [[layout]] are needed")]
+    Empty,
+    /// Both tests of a thread's state, or none.
+    #[error("[[layout.ready]] needs either `one_of` or `inside`")]
+    Ready,
+}
+
+/// The firmware does not contain the operating system that the settings name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("this firmware does not contain {name}: it has no variable {variable}")]
+pub struct MissingSystem {
+    /// Name of the system.
+    pub name: String,
+    /// The first variable that the firmware lacks.
+    pub variable: String,
+}
+
 /// Where its structures are.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -96,15 +123,16 @@ impl Description {
     ///
     /// # Errors
     /// When it is not TOML or lacks something; the text names the line.
-    pub fn parse(toml: &str) -> Result<Self, String> {
-        let parsed: Description =
-            toml::from_str(toml).map_err(|e| e.to_string().trim_end().to_owned())?;
+    pub fn parse(toml: &str) -> Result<Self, DescriptionError> {
+        let parsed: Description = toml::from_str(toml).map_err(|e| DescriptionError::Syntax {
+            message: e.to_string().trim_end().to_owned(),
+        })?;
         if parsed.variables.is_empty() || parsed.layout.is_empty() {
-            return Err("at least one variable and one [[layout]] are needed".to_owned());
+            return Err(DescriptionError::Empty);
         }
         for ready in parsed.layout.iter().flat_map(|layout| &layout.ready) {
             if ready.one_of.is_empty() == ready.inside.is_empty() {
-                return Err("[[layout.ready]] needs either `one_of` or `inside`".to_owned());
+                return Err(DescriptionError::Ready);
             }
         }
         Ok(parsed)
@@ -129,16 +157,14 @@ impl Description {
 pub(super) fn find(
     firmware: &Firmware,
     systems: &Systems,
-) -> Result<(Option<Layout>, Option<Rtos>), String> {
+) -> Result<(Option<Layout>, Option<Rtos>), MissingSystem> {
     let description = match systems {
         Systems::None => return Ok((None, None)),
         Systems::This(description) => match description.missing(firmware) {
             None => Description::clone(description),
             Some(variable) => {
-                let name = &description.name;
-                return Err(format!(
-                    "this firmware does not contain {name}: it has no variable {variable}"
-                ));
+                let (name, variable) = (description.name.clone(), variable.to_owned());
+                return Err(MissingSystem { name, variable });
             }
         },
         Systems::BuiltIn => {
@@ -320,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_wrong_description_is_reported_what_is_wrong() {
-        let wrong = |toml: &str| Description::parse(toml).expect_err(toml);
+        let wrong = |toml: &str| Description::parse(toml).expect_err(toml).to_string();
         assert!(wrong("name = 'x'").contains("missing field `variables`"));
         assert!(wrong("name='x'\nvariables=[]\nlayout=[]").contains("at least one variable"));
         let layout = "name='x'\nvariables=['x']\n[[layout]]\nrunning='x'\n";

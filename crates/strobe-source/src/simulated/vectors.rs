@@ -5,10 +5,65 @@ use strobe_devices::board::Board;
 use strobe_model::measurement::Finding;
 use strobe_sim::bus::Bus;
 use strobe_sim::device::Size;
+use strobe_sim::memory::BusFault;
 use strobe_symbols::{Firmware, VectorTable};
 
 /// Where an AVR's data space begins in ELF files.
 const DATA: u32 = 0x80_0000;
+
+/// Problem of a vector table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VectorsError {
+    /// No memory at the table's address.
+    #[error("no vector table: nothing is at {at:#010x}, where board {board} starts")]
+    Missing {
+        /// Address of the table.
+        at: u32,
+        /// Board name.
+        board: String,
+    },
+    /// The core could not read it at reset.
+    #[error("no vector table: {0}")]
+    Unreadable(BusFault),
+    /// Erased flash.
+    #[error("no usable vector table at {at:#010x}: the flash is blank there")]
+    Blank {
+        /// Address of the table.
+        at: u32,
+    },
+    /// The initial stack pointer is outside RAM.
+    #[error(
+        "no usable vector table at {at:#010x}: the initial stack pointer {value:#010x} is not in \
+         RAM"
+    )]
+    StackPointer {
+        /// Address of the table.
+        at: u32,
+        /// The stack pointer.
+        value: u32,
+    },
+    /// The reset vector is even.
+    #[error(
+        "no usable vector table at {at:#010x}: the reset vector {value:#010x} lacks the Thumb bit \
+         (bit 0)"
+    )]
+    NoThumbBit {
+        /// Address of the table.
+        at: u32,
+        /// The reset vector.
+        value: u32,
+    },
+    /// The reset vector is outside all memories.
+    #[error(
+        "no usable vector table at {at:#010x}: the reset vector {value:#010x} points to no memory"
+    )]
+    NoMemory {
+        /// Address of the table.
+        at: u32,
+        /// The reset vector.
+        value: u32,
+    },
+}
 
 /// How a firmware starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +130,7 @@ impl Start {
 ///
 /// # Errors
 /// What is wrong with the vector table where the board starts, if there is no other.
-pub(super) fn start(firmware: &Firmware, board: &Board, bus: &Bus) -> Result<Start, String> {
+pub(super) fn start(firmware: &Firmware, board: &Board, bus: &Bus) -> Result<Start, VectorsError> {
     let Some(core) = board.arm_core() else {
         return Ok(boot_section(firmware).map_or(Start::Reset, Start::BootSection));
     };
@@ -97,27 +152,23 @@ fn boot_section(firmware: &Firmware) -> Option<u32> {
 }
 
 /// The initial stack pointer and the reset vector must make sense, or nothing that follows does.
-fn check(bus: &Bus, at: u32, board: &Board) -> Result<(), String> {
+fn check(bus: &Bus, at: u32, board: &Board) -> Result<(), VectorsError> {
     let word = |offset| bus.peek(at.wrapping_add(offset), Size::Word);
     let (Some(sp), Some(reset)) = (word(0), word(4)) else {
-        return Err(format!(
-            "no vector table: nothing is at {at:#010x}, where board {} starts",
-            board.name()
-        ));
+        return Err(VectorsError::Missing { at, board: board.name().to_owned() });
     };
-    let text = |problem: String| Err(format!("no usable vector table at {at:#010x}: {problem}"));
     if sp == u32::MAX && reset == u32::MAX {
-        return text("the flash is blank there".to_owned());
+        return Err(VectorsError::Blank { at });
     }
     // A full descending stack may start just above RAM.
     if bus.memory_at(sp.wrapping_sub(4)).is_none_or(|m| !m.writable) {
-        return text(format!("the initial stack pointer {sp:#010x} is not in RAM"));
+        return Err(VectorsError::StackPointer { at, value: sp });
     }
     if reset & 1 == 0 {
-        return text(format!("the reset vector {reset:#010x} lacks the Thumb bit (bit 0)"));
+        return Err(VectorsError::NoThumbBit { at, value: reset });
     }
     if bus.memory_at(reset).is_none() {
-        return text(format!("the reset vector {reset:#010x} points to no memory"));
+        return Err(VectorsError::NoMemory { at, value: reset });
     }
     Ok(())
 }

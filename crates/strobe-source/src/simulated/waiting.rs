@@ -25,8 +25,8 @@ use strobe_model::Bounds;
 use strobe_sim::bus::Bus;
 use strobe_symbols::Firmware;
 
-use super::Error;
 use super::drive::address;
+use super::{Error, PlaceError};
 use crate::names::{Names, outermost_at};
 use flow::Loop;
 use program::{Function, Program};
@@ -51,8 +51,7 @@ pub(super) fn named(firmware: &Firmware, names: &[String]) -> Result<Vec<Range<u
     let range = |name: &String| {
         let function =
             firmware.function_at(address(firmware, name)?).map(|id| firmware.function(id));
-        let function = function
-            .ok_or_else(|| Error::Symbol(format!("--idle {name}: this is not a function")))?;
+        let function = function.ok_or_else(|| PlaceError::IdleFunction { name: name.clone() })?;
         Ok(function.start & !1..u32::try_from(function.end()).unwrap_or(u32::MAX))
     };
     names.iter().map(range).collect()

@@ -247,7 +247,8 @@ fn no_allocator(firmware: &Firmware, directory: &Path) -> Option<StepError> {
         return None;
     }
     let elf = input::firmware(&directory.join(&firmware.elf)).ok()?;
-    strobe_source::simulated::allocators(&elf, None).err().map(StepError::NoAllocator)
+    let found = strobe_source::simulated::allocators(&elf, None);
+    found.err().map(|error| StepError::NoAllocator(error.to_string()))
 }
 
 /// Why a function's calls cannot be measured, with names that are much like its own.

@@ -142,7 +142,9 @@ impl Rig {
     fn without_heaps(&self, asked: Option<&HeapSettings>) -> anyhow::Result<Vec<Option<String>>> {
         let Some(asked) = asked else { return Ok(vec![None; self.members.len()]) };
         let own = asked.allocators.as_ref();
-        let why = |member: &Member| source::allocators(&member.firmware, own).err();
+        let why = |member: &Member| {
+            source::allocators(&member.firmware, own).err().map(|error| error.to_string())
+        };
         let all: Vec<Option<String>> = self.members.iter().map(why).collect();
         if self.reported().any(|i| all[i].is_none()) {
             return Ok(all);

@@ -100,6 +100,8 @@ pub fn explain_as(error: simulated::Error, text: String) -> anyhow::Error {
         Error::Board(_)
         | Error::DoesNotFit { .. }
         | Error::WrongCore { .. }
+        | Error::NoCore { .. }
+        | Error::NoStart { .. }
         | Error::Vectors(_)
         | Error::Allocators(_)
         | Error::Medium { .. }

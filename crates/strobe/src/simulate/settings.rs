@@ -170,7 +170,7 @@ fn systems(named: Option<&str>) -> anyhow::Result<Systems> {
     let toml = files::text(Path::new(path), &Kind::RTOS)?;
     // The parser's messages show the line in question: indented, they stay one message.
     let parsed = Description::parse(&toml)
-        .map_err(|e| exit::data(format!("{path}: {}", e.replace('\n', "\n  "))))?;
+        .map_err(|e| exit::data(format!("{path}: {}", e.to_string().replace('\n', "\n  "))))?;
     Ok(Systems::This(Box::new(parsed)))
 }
 

@@ -10,7 +10,7 @@ use crate::devices::common::counter::DownCounter;
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::earliest;
 use strobe_sim::kernel::device::{
-    Context, Create, Device, Reading, Shift, ShiftedTimer, Size, part_of,
+    Context, Create, Device, OptionError, Reading, Shift, ShiftedTimer, Size, part_of,
 };
 
 const LOAD: u32 = 0x00;
@@ -142,7 +142,7 @@ impl Half {
 
 struct DualTimer([Half; 2]);
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options {} = cx.options()?;
     Ok(Box::new(DualTimer([RESET(), RESET()])))
 }

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, DrivenPins, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, DrivenPins, OptionError, Reading, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 const LED: u32 = 0x00;
@@ -52,7 +52,7 @@ struct Fpgaio {
     counted: u64,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options {} = cx.options()?;
     let mut pins = |name| {
         [0, 1].map(|n| {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::identity::Identity;
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, DrivenPins, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, DrivenPins, OptionError, Reading, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 const DATA: u32 = 0x00;
@@ -49,7 +49,7 @@ struct Gpio {
     status: u32,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     let pins = std::array::from_fn(|n| cx.signal(&format!("{}{n}", options.pins)));
     pins.iter().for_each(|&pin| cx.signals.mark_pin(pin));

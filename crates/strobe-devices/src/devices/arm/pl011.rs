@@ -20,7 +20,7 @@ use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::{Line, earliest};
 use fifo::Inbox;
 use strobe_sim::kernel::device::{
-    Context, Create, Device, Direction, Reading, Sender, SerialEnd, Size,
+    Context, Create, Device, Direction, OptionError, Reading, Sender, SerialEnd, Size,
 };
 
 const DR: u32 = 0x00;
@@ -114,7 +114,7 @@ struct Pl011 {
     ris: u32,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     Ok(Box::new(Pl011::new(cx.options()?)))
 }
 

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use super::identity::Identity;
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::earliest;
-use strobe_sim::kernel::device::{Context, Create, Device, Direction, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, Direction, OptionError, Reading, Size};
 
 const CR0: u32 = 0x00;
 const CR1: u32 = 0x04;
@@ -93,7 +93,7 @@ struct Pl022 {
     timeout: Option<u64>,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     Ok(Box::new(Pl022::new(cx.options()?)))
 }
 

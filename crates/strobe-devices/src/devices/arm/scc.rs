@@ -7,7 +7,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, Size};
 
 const CFG0: u32 = 0x000;
 const CFG1: u32 = 0x004;
@@ -54,7 +54,7 @@ struct Scc {
     status: u32,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     let oscillators = options.oscillators.clone();
     Ok(Box::new(Scc {

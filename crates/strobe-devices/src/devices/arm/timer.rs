@@ -9,7 +9,7 @@ use super::identity::Identity;
 use crate::devices::common::counter::DownCounter;
 use crate::devices::common::register::{bit, merge, part};
 use strobe_sim::kernel::device::{
-    Context, Create, Device, Reading, Shift, ShiftedTimer, Size, part_of,
+    Context, Create, Device, OptionError, Reading, Shift, ShiftedTimer, Size, part_of,
 };
 
 const CTRL: u32 = 0x00;
@@ -37,7 +37,7 @@ struct Timer {
     interrupt: bool,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options {} = cx.options()?;
     Ok(Box::new(Timer { ctrl: 0, counter: DownCounter::new(0, 0), interrupt: false }))
 }

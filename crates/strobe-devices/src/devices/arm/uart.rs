@@ -14,7 +14,7 @@ use super::identity::Identity;
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::{Line, earliest};
 use strobe_sim::kernel::device::{
-    Context, Create, Device, Direction, Reading, Sender, SerialEnd, Size,
+    Context, Create, Device, Direction, OptionError, Reading, Sender, SerialEnd, Size,
 };
 
 const DATA: u32 = 0x00;
@@ -71,7 +71,7 @@ struct Uart {
     divider: u32,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { forgiving } = cx.options()?;
     Ok(Box::new(Uart::new(forgiving)))
 }

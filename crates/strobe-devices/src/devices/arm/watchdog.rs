@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::identity::Identity;
 use crate::devices::common::counter::DownCounter;
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, ResetCause, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, ResetCause, Size};
 
 const LOAD: u32 = 0x000;
 const VALUE: u32 = 0x004;
@@ -50,7 +50,7 @@ struct Watchdog {
     locked: bool,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     let counter = DownCounter::new(u32::MAX, u32::MAX);
     Ok(Box::new(Watchdog { options, counter, control: 0, raw: false, locked: false }))

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::devices::avr::standstill::Standstill;
 use strobe_sim::kernel::device::analog::{Analog, Channel};
 use strobe_sim::kernel::device::{
-    AnalogInput, ByteRegisters, Context, CoreEvents, Create, Device, Reading, Size,
+    AnalogInput, ByteRegisters, Context, CoreEvents, Create, Device, OptionError, Reading, Size,
 };
 use strobe_sim::kernel::signal::SignalId;
 
@@ -68,16 +68,16 @@ struct Adc {
     standstill: Standstill,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     if options.values.iter().any(|&value| value > 1023) || options.values.len() > 64 {
-        return Err("values: up to 64, of 0 to 1023".to_owned());
+        return Err(OptionError::invalid("values", "up to 64, of 0 to 1023"));
     }
     if options.mux_bits > 5 {
-        return Err("mux_bits is at most 5".to_owned());
+        return Err(OptionError::limit("mux_bits", "is at most 5"));
     }
     if options.triggers.len() > 7 {
-        return Err("triggers: up to seven".to_owned());
+        return Err(OptionError::invalid("triggers", "up to seven"));
     }
     let mut wire = |name: &String| {
         let id = cx.signal(name);

@@ -6,7 +6,9 @@
 use serde::Deserialize;
 use strobe_model::number::hertz;
 
-use strobe_sim::kernel::device::{ByteRegisters, Context, Create, Device, Fuses, Reading, Size};
+use strobe_sim::kernel::device::{
+    ByteRegisters, Context, Create, Device, Fuses, OptionError, Reading, Size,
+};
 
 const CLKPCE: u8 = 1 << 7;
 /// Cycles within which the new value must follow CLKPCE.
@@ -47,7 +49,7 @@ struct Clkpr {
     open_until: Option<u64>,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { divide_by_8, sources } = cx.options()?;
     let initial = if divide_by_8 { BY_8 } else { 0 };
     Ok(Box::new(Clkpr { sources, initial, oscillator_hz: None, select: initial, open_until: None }))

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use strobe_sim::kernel::device::analog::{Analog, Channel};
 use strobe_sim::kernel::device::{
-    AnalogInput, ByteRegisters, Context, CoreEvents, Create, Device, Reading, Size,
+    AnalogInput, ByteRegisters, Context, CoreEvents, Create, Device, OptionError, Reading, Size,
 };
 use strobe_sim::kernel::signal::SignalId;
 
@@ -41,7 +41,7 @@ struct Comparator {
     flag: bool,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { values, bandgap } = cx.options()?;
     let name = cx.name.to_owned();
     Ok(Box::new(Comparator {

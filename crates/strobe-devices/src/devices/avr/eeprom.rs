@@ -4,7 +4,9 @@
 
 use serde::Deserialize;
 
-use strobe_sim::kernel::device::{ByteRegisters, Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{
+    ByteRegisters, Context, Create, Device, OptionError, Reading, Size,
+};
 
 const EECR: u32 = 0;
 const EEDR: u32 = 1;
@@ -43,10 +45,10 @@ struct Eeprom {
     busy_until: Option<u64>,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { size } = cx.options()?;
     if !size.is_power_of_two() {
-        return Err("size must be a power of two".to_owned());
+        return Err(OptionError::limit("size", "must be a power of two"));
     }
     let (address, data, control) = (0, 0, 0);
     Ok(Box::new(Eeprom { size, address, data, control, allowed_until: None, busy_until: None }))

@@ -7,7 +7,7 @@
 use serde::Deserialize;
 
 use strobe_sim::kernel::device::{
-    ByteRegisters, Context, CoreEvents, Create, Device, Reading, Size,
+    ByteRegisters, Context, CoreEvents, Create, Device, OptionError, Reading, Size,
 };
 use strobe_sim::kernel::signal::SignalId;
 
@@ -54,14 +54,14 @@ struct External {
     change_masks: [u8; 3],
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     let too_many = options.pins.len() + usize::from(options.first_bit) > 8
         || options.changes.len() + usize::from(options.change_bit) > 8
         || options.changes.len() > 3
         || options.changes.iter().any(|pins| pins.len() > 8);
     if too_many {
-        return Err("at most eight pins, and three times eight changes".to_owned());
+        return Err(OptionError::TooMany { limits: "eight pins, and three times eight changes" });
     }
     let mut wire = |name: &String| {
         let id = cx.signal(name);

@@ -3,7 +3,9 @@
 
 use serde::Deserialize;
 
-use strobe_sim::kernel::device::{ByteRegisters, Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{
+    ByteRegisters, Context, Create, Device, OptionError, Reading, Size,
+};
 
 const REGISTERS: &[&str] = &["GPIOR0", "GPIOR1", "GPIOR2", "OSCCAL"];
 const OSCCAL: usize = 3;
@@ -21,7 +23,7 @@ struct General {
     oscillator: u8,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { oscillator } = cx.options()?;
     Ok(Box::new(General { values: [0; 4], oscillator }))
 }

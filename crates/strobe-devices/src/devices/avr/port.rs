@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use strobe_sim::kernel::device::{
-    ByteRegisters, Context, Create, Device, DrivenPins, Reading, Size,
+    ByteRegisters, Context, Create, Device, DrivenPins, OptionError, Reading, Size,
 };
 use strobe_sim::kernel::signal::SignalId;
 
@@ -95,7 +95,7 @@ struct Port {
     before: (u8, u64),
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { pins: prefix, mask, alternate } = cx.options()?;
     let mut pins = Vec::new();
     for bit in (0..8u8).filter(|bit| mask >> bit & 1 != 0) {
@@ -105,7 +105,9 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
     }
     for (name, functions) in &alternate {
         let pin = pins.iter_mut().find(|pin| cx.signals.find(name) == Some(pin.signal));
-        let pin = pin.ok_or_else(|| format!("alternate.{name}: the port has no such pin"))?;
+        let pin = pin.ok_or_else(|| {
+            OptionError::invalid(format!("alternate.{name}"), "the port has no such pin")
+        })?;
         pin.functions = functions.iter().map(|name| function(cx, name)).collect();
     }
     let affected = affected(&pins);

@@ -6,7 +6,9 @@
 use serde::Deserialize;
 
 use strobe_sim::kernel::clock::Gate;
-use strobe_sim::kernel::device::{ByteRegisters, Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{
+    ByteRegisters, Context, Create, Device, OptionError, Reading, Size,
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,10 +22,10 @@ struct Power {
     values: Vec<u8>,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { masks } = cx.options()?;
     if masks.is_empty() || masks.len() > 2 {
-        return Err("masks: one for each register, one or two".to_owned());
+        return Err(OptionError::invalid("masks", "one for each register, one or two"));
     }
     let values = vec![0; masks.len()];
     Ok(Box::new(Power { masks, values }))

@@ -3,7 +3,9 @@
 
 use serde::Deserialize;
 
-use strobe_sim::kernel::device::{ByteRegisters, Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{
+    ByteRegisters, Context, Create, Device, OptionError, Reading, Size,
+};
 use strobe_sim::kernel::signal::SignalId;
 
 /// Timer/counter synchronisation mode: the resets stay on.
@@ -21,10 +23,10 @@ struct Prescaler {
     value: u32,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { resets } = cx.options()?;
     if resets.len() > 7 {
-        return Err("resets: at most seven".to_owned());
+        return Err(OptionError::invalid("resets", "at most seven"));
     }
     let resets = resets.iter().map(|name| cx.signal(name)).collect();
     Ok(Box::new(Prescaler { resets, value: 0 }))

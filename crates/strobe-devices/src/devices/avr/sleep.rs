@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use strobe_sim::kernel::clock::SleepDepth;
 use strobe_sim::kernel::device::{
-    ByteRegisters, Context, CoreEvents, Create, Device, Reading, Size,
+    ByteRegisters, Context, CoreEvents, Create, Device, OptionError, Reading, Size,
 };
 
 /// Cycles to start from standby (table 9-1).
@@ -35,13 +35,16 @@ struct Sleep {
     value: u8,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     if options.enable_bit > 7 || !(1..=3).contains(&options.mode_bits) || options.mode_bit > 5 {
-        return Err("enable_bit and mode_bit are bit numbers, mode_bits is 2 or 3".to_owned());
+        return Err(OptionError::limit(
+            "enable_bit and mode_bit",
+            "are bit numbers, mode_bits is 2 or 3",
+        ));
     }
     if options.start_up > MOST_START_UP {
-        return Err(format!("start_up is at most {MOST_START_UP} cycles"));
+        return Err(OptionError::limit("start_up", format!("is at most {MOST_START_UP} cycles")));
     }
     Ok(Box::new(Sleep { options, value: 0 }))
 }

@@ -12,8 +12,8 @@ use self::slave::Slave;
 
 use crate::devices::avr::standstill::Standstill;
 use strobe_sim::kernel::device::{
-    ByteRegisters, Context, CoreEvents, Create, Device, Direction, DrivenPins, Reading, Sender,
-    Size,
+    ByteRegisters, Context, CoreEvents, Create, Device, Direction, DrivenPins, OptionError,
+    Reading, Sender, Size,
 };
 use strobe_sim::kernel::signal::SignalId;
 
@@ -95,7 +95,7 @@ struct Spi {
     standstill: Standstill,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { miso, mosi, sck, ss } = cx.options()?;
     let [miso, mosi_pin, sck_pin, ss] = [miso, mosi, sck, ss].map(|name| cx.signal(&name));
     [miso, mosi_pin, sck_pin, ss].into_iter().for_each(|pin| cx.listen(pin));

@@ -13,7 +13,8 @@ use serde::Deserialize;
 use self::clock::{Clock, Source};
 use self::wave::{CAPTURE, Mode, Wave};
 use strobe_sim::kernel::device::{
-    ByteRegisters, Context, CoreEvents, Create, Device, Reading, Shift, ShiftedTimer, Size, part_of,
+    ByteRegisters, Context, CoreEvents, Create, Device, OptionError, Reading, Shift, ShiftedTimer,
+    Size, part_of,
 };
 use strobe_sim::kernel::signal::SignalId;
 
@@ -118,18 +119,24 @@ struct Timer {
     temp: u8,
 }
 
-fn create(cx: &mut Create, wide: bool) -> Result<Box<dyn Device>, String> {
+fn create(cx: &mut Create, wide: bool) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     let channels = options.outputs.len();
     if channels == 0 || channels > if wide { 3 } else { 2 } {
-        return Err("outputs: one for each compare unit, two or, with 16 bits, up to three".into());
+        return Err(OptionError::invalid(
+            "outputs",
+            "one for each compare unit, two or, with 16 bits, up to three",
+        ));
     }
     if options.prescaler.len() > 7 || options.prescaler.contains(&0) {
-        return Err("prescaler: up to seven divisors".into());
+        return Err(OptionError::invalid("prescaler", "up to seven divisors"));
     }
     let captures = usize::from(options.capture_pin.is_some());
     if options.flags.len() != 1 + channels + captures || options.flags.iter().any(|&b| b > 7) {
-        return Err("flags: bit numbers of the overflow, each compare unit, and capture".into());
+        return Err(OptionError::invalid(
+            "flags",
+            "bit numbers of the overflow, each compare unit, and capture",
+        ));
     }
     let of_wave = (0..=channels).map(|n| 1 << n).chain([CAPTURE]);
     let bits = of_wave.zip(options.flags.iter().map(|bit| 1 << bit)).collect();
@@ -168,11 +175,11 @@ fn create(cx: &mut Create, wide: bool) -> Result<Box<dyn Device>, String> {
     }))
 }
 
-pub(super) fn create_narrow(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create_narrow(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     create(cx, false)
 }
 
-pub(super) fn create_wide(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create_wide(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     create(cx, true)
 }
 

@@ -18,7 +18,9 @@ use self::master::{Job, Move};
 use self::slave::Slave;
 
 use crate::devices::avr::standstill::Standstill;
-use strobe_sim::kernel::device::{ByteRegisters, Context, Create, Device, Reading, Sender, Size};
+use strobe_sim::kernel::device::{
+    ByteRegisters, Context, Create, Device, OptionError, Reading, Sender, Size,
+};
 use strobe_sim::kernel::signal::SignalId;
 
 mod line;
@@ -91,10 +93,10 @@ struct Twi {
     standstill: Standstill,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { sda, scl } = cx.options()?;
     if sda == scl {
-        return Err("sda and scl are two pins".to_owned());
+        return Err(OptionError::SharedPin { first: "sda", second: "scl" });
     }
     let (sda, scl) = (Line::new(cx, &sda, "SDA"), Line::new(cx, &scl, "SCL"));
     Ok(Box::new(Twi {

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use self::line::{Format, Received, Receiver, Transmitter};
 use crate::devices::avr::standstill::Standstill;
 use strobe_sim::kernel::device::{
-    ByteRegisters, Context, CoreEvents, Create, Device, Direction, Reading, Sender, SerialEnd, Size,
+    ByteRegisters, Context, CoreEvents, Create, Device, Direction, OptionError, Reading, Sender,
+    SerialEnd, Size,
 };
 use strobe_sim::kernel::signal::SignalId;
 
@@ -69,7 +70,7 @@ struct Usart {
     standstill: Standstill,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { rx_pin } = cx.options()?;
     let rx_pin = cx.signal(&rx_pin);
     cx.listen(rx_pin);

@@ -9,7 +9,7 @@
 use serde::Deserialize;
 
 use strobe_sim::kernel::device::{
-    ByteRegisters, Context, Create, Device, Direction, Reading, Size,
+    ByteRegisters, Context, Create, Device, Direction, OptionError, Reading, Size,
 };
 use strobe_sim::kernel::signal::SignalId;
 
@@ -60,7 +60,7 @@ struct Usi {
     toggle_level: bool,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { di, clock } = cx.options()?;
     let mut heard = |name: &str| {
         let id = cx.signal(name);

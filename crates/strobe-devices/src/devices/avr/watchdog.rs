@@ -4,7 +4,8 @@
 use serde::Deserialize;
 
 use strobe_sim::kernel::device::{
-    ByteRegisters, Context, CoreEvents, Create, Device, Fuses, Reading, ResetCause, Size,
+    ByteRegisters, Context, CoreEvents, Create, Device, Fuses, OptionError, Reading, ResetCause,
+    Size,
 };
 
 const WDTCSR: u32 = 0;
@@ -46,7 +47,7 @@ struct Watchdog {
     due: u64,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { always_on } = cx.options()?;
     let due = u64::MAX;
     Ok(Box::new(Watchdog {

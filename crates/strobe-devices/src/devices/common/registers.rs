@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::register::{merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, ResetCause, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, ResetCause, Size};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,10 +31,13 @@ struct Register {
 
 struct Registers(Vec<Register>);
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { register } = cx.options()?;
     if let Some(odd) = register.iter().find(|r| r.offset % 4 != 0) {
-        return Err(format!("register.offset {:#x} is not a multiple of 4", odd.offset));
+        return Err(OptionError::limit(
+            "register.offset",
+            format!("{:#x} is not a multiple of 4", odd.offset),
+        ));
     }
     Ok(Box::new(Registers(register)))
 }

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use strobe_sim::kernel::device::{Context, Create, Device, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Size};
 
 struct Placeholder;
 
@@ -13,7 +13,7 @@ struct Placeholder;
 #[serde(deny_unknown_fields)]
 struct Options {}
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options {} = cx.options()?;
     Ok(Box::new(Placeholder))
 }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use strobe_sim::kernel::device::part::Edge;
-use strobe_sim::kernel::device::{CableEnd, Context, Create, Device, PinWatch};
+use strobe_sim::kernel::device::{CableEnd, Context, Create, Device, OptionError, PinWatch};
 use strobe_sim::kernel::signal::SignalId;
 
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ struct Cable {
     coming: VecDeque<Edge>,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     let outputs = pins(cx, &options.outputs)?;
     let inputs = pins(cx, &options.inputs)?;
@@ -39,7 +39,7 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
     Ok(Box::new(Cable { outputs, inputs, last, out: Vec::new(), coming: VecDeque::new() }))
 }
 
-fn pins(cx: &mut Create, names: &[String]) -> Result<Vec<SignalId>, String> {
+fn pins(cx: &mut Create, names: &[String]) -> Result<Vec<SignalId>, OptionError> {
     names.iter().map(|name| cx.pin(name)).collect()
 }
 

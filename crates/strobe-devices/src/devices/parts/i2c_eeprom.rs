@@ -8,7 +8,7 @@
 
 use serde::Deserialize;
 
-use strobe_sim::kernel::device::{Context, Create, Device, MediaSlot};
+use strobe_sim::kernel::device::{Context, Create, Device, MediaSlot, MediumError, OptionError};
 use strobe_sim::kernel::signal::SignalId;
 
 /// The largest part of the family has 128 KiB; here the address has two bytes.
@@ -80,20 +80,20 @@ struct Eeprom {
     busy_until: u64,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     if !options.size.is_power_of_two() || options.size < 128 || options.size > LARGEST {
-        return Err(format!("size: a power of two from 128 to {LARGEST}"));
+        return Err(OptionError::invalid("size", format!("a power of two from 128 to {LARGEST}")));
     }
     if !options.page.is_power_of_two() || options.page > options.size {
-        return Err("page: a power of two, at most the size".to_owned());
+        return Err(OptionError::invalid("page", "a power of two, at most the size"));
     }
     if options.address > 0x7f {
-        return Err("address: seven bits, without the one for reading".to_owned());
+        return Err(OptionError::invalid("address", "seven bits, without the one for reading"));
     }
     let (sda, scl) = (cx.pin(&options.sda)?, cx.pin(&options.scl)?);
     if sda == scl {
-        return Err("sda and scl are two pins".to_owned());
+        return Err(OptionError::SharedPin { first: "sda", second: "scl" });
     }
     cx.listen(sda);
     cx.listen(scl);
@@ -231,10 +231,10 @@ impl Device for Eeprom {
 }
 
 impl MediaSlot for Eeprom {
-    fn insert(&mut self, medium: Vec<u8>) -> Result<(), String> {
+    fn insert(&mut self, medium: Vec<u8>) -> Result<(), MediumError> {
         if medium.len() > self.memory.len() {
             let (given, size) = (medium.len(), self.memory.len());
-            return Err(format!("it has {given} bytes, the EEPROM {size}"));
+            return Err(MediumError::TooLarge { given, part: "EEPROM", size });
         }
         self.memory[..medium.len()].copy_from_slice(&medium);
         Ok(())
@@ -335,14 +335,8 @@ mod tests {
         let mut rig = uno("size = 256");
         let id = rig.bus.device_named("E").unwrap();
         let mut device = rig.bus.slots[id.0 as usize].device.take().unwrap();
-        assert!(
-            device
-                .media_slot()
-                .unwrap()
-                .insert(vec![0; 257])
-                .unwrap_err()
-                .contains("257 bytes, the EEPROM 256")
-        );
+        let error = device.media_slot().unwrap().insert(vec![0; 257]).unwrap_err();
+        assert!(error.to_string().contains("257 bytes, the EEPROM 256"));
         device.media_slot().unwrap().insert(vec![9, 8, 7]).unwrap();
         rig.bus.slots[id.0 as usize].device = Some(device);
         send(&mut rig, &[0xa0, 0]);

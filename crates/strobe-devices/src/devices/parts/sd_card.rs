@@ -11,7 +11,9 @@
 use serde::Deserialize;
 
 use self::card::{Card, Delays};
-use strobe_sim::kernel::device::{Context, Create, Device, MediaSlot, PinWatch};
+use strobe_sim::kernel::device::{
+    Context, Create, Device, MediaSlot, MediumError, OptionError, PinWatch,
+};
 use strobe_sim::kernel::signal::SignalId;
 
 mod card;
@@ -78,7 +80,7 @@ struct SdCard {
     driven: Option<bool>,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     let (sclk, mosi) = (cx.pin(&options.sclk)?, cx.pin(&options.mosi)?);
     let (miso, cs) = (cx.pin(&options.miso)?, cx.pin(&options.cs)?);
@@ -224,7 +226,7 @@ impl PinWatch for SdCard {
 }
 
 impl MediaSlot for SdCard {
-    fn insert(&mut self, medium: Vec<u8>) -> Result<(), String> {
+    fn insert(&mut self, medium: Vec<u8>) -> Result<(), MediumError> {
         self.card = Some(Card::new(medium, self.high_capacity, self.delays)?);
         Ok(())
     }

@@ -21,7 +21,7 @@ use serde::Deserialize;
 use self::memory::Memory;
 use self::serial::{Serial, Word};
 use strobe_sim::kernel::device::part::Picture;
-use strobe_sim::kernel::device::{Context, Create, Device, PinWatch, ResetCause};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, PinWatch, ResetCause};
 use strobe_sim::kernel::signal::SignalId;
 
 /// The controller needs so long after it was woken or reset before it takes a command.
@@ -96,7 +96,7 @@ struct Display {
     frame_due: bool,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     let [cs, scl, sda] = [&options.cs, &options.scl, &options.sda].map(|pin| cx.pin(pin));
     let (cs, scl, sda) = (cs?, scl?, sda?);

@@ -28,7 +28,7 @@ use self::chain::Chain;
 use self::gsclk::Counter;
 use self::light::Light;
 use self::options::{FASTEST_HZ, Options, TIED};
-use strobe_sim::kernel::device::{Context, Create, Device};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError};
 use strobe_sim::kernel::signal::SignalId;
 
 mod chain;
@@ -49,7 +49,7 @@ enum Input {
 }
 
 impl Input {
-    fn new(name: Option<&str>, cx: &mut Create) -> Result<Self, String> {
+    fn new(name: Option<&str>, cx: &mut Create) -> Result<Self, OptionError> {
         let Some(name) = name else { return Ok(Self::Tied(false)) };
         if let Some(level) = TIED.iter().position(|&tied| tied == name) {
             return Ok(Self::Tied(level == 1));
@@ -85,12 +85,12 @@ struct Pins {
 }
 
 impl Pins {
-    fn new(options: &Options, cx: &mut Create) -> Result<Self, String> {
+    fn new(options: &Options, cx: &mut Create) -> Result<Self, OptionError> {
         let mut taken: Vec<SignalId> = Vec::new();
         for name in options.pins() {
             let pin = cx.pin(name)?;
             if taken.contains(&pin) {
-                return Err(format!("pin {name} is given twice: each has one purpose"));
+                return Err(OptionError::RepeatedPin { name: name.clone() });
             }
             taken.push(pin);
         }
@@ -136,7 +136,7 @@ struct Drivers {
     shortest: (u64, u64),
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     options.check()?;
     let pins = Pins::new(&options, cx)?;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use strobe_sim::kernel::device::{Context, Create, Device};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError};
 use strobe_sim::kernel::signal::SignalId;
 
 #[derive(Deserialize)]
@@ -17,11 +17,11 @@ struct Wire {
     to: SignalId,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { from, to } = cx.options()?;
     let (from, to) = (cx.pin(&from)?, cx.pin(&to)?);
     if from == to {
-        return Err("it leads from a pin to the same pin".to_owned());
+        return Err(OptionError::Loop);
     }
     cx.listen(from);
     Ok(Box::new(Wire { from, to }))

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, Size};
 
 const DR: u32 = 0x00;
 const IDR: u32 = 0x04;
@@ -39,7 +39,7 @@ struct Crc {
     pol: u32,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { programmable_polynomial: programmable, words_only } = cx.options()?;
     Ok(Box::new(Crc { words_only, programmable, dr: 0, idr: 0, cr: 0, init: 0, pol: 0 }))
 }

@@ -20,7 +20,7 @@ pub(super) use flags::Flags;
 
 use crate::devices::common::register;
 use strobe_sim::kernel::bus::Slave;
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 const ISR: u32 = 0x00;
@@ -67,10 +67,13 @@ impl Default for Timing {
 
 impl Timing {
     /// Whether the figures can be.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), OptionError> {
         let parts = [self.ahb_cycles, self.apb_cycles, self.acknowledge_cycles];
         if self.arbitration_cycles == 0 || parts.iter().any(|&cycles| cycles > 1000) {
-            return Err("arbitration_cycles must be at least 1, the others at most 1000".to_owned());
+            return Err(OptionError::limit(
+                "arbitration_cycles",
+                "must be at least 1, the others at most 1000",
+            ));
         }
         Ok(())
     }
@@ -95,13 +98,16 @@ pub(super) struct Request {
 }
 
 impl Request {
-    pub(super) fn parse(text: &str, cx: &mut Create) -> Result<Self, String> {
+    pub(super) fn parse(text: &str, cx: &mut Create) -> Result<Self, OptionError> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let (name, condition) = match words[..] {
             [name] => (name, None),
             [name, "when", wire] => (name, Some((wire, true))),
             [name, "unless", wire] => (name, Some((wire, false))),
-            _ => return Err(format!("request {text:?}: expected WIRE [when|unless WIRE]")),
+            _ => {
+                let expected = "expected WIRE [when|unless WIRE]";
+                return Err(OptionError::text("request", text, expected));
+            }
         };
         let condition = condition.map(|(wire, level)| (cx.signal(wire), level));
         let request = Request {
@@ -153,18 +159,19 @@ struct Dma {
     phase: Phase,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     let count = options.requests.len();
     if count == 0 || count > MAX_CHANNELS || options.irq_lines.len() != count {
-        return Err(format!(
-            "requests and irq_lines need one entry for each of 1 to {MAX_CHANNELS} channels"
+        return Err(OptionError::limit(
+            "requests and irq_lines",
+            format!("need one entry for each of 1 to {MAX_CHANNELS} channels"),
         ));
     }
     let timing = options.timing;
     timing.check()?;
     let parse = |list: &Vec<String>| list.iter().map(|text| Request::parse(text, cx)).collect();
-    let requests = options.requests.iter().map(parse).collect::<Result<_, String>>()?;
+    let requests = options.requests.iter().map(parse).collect::<Result<_, OptionError>>()?;
     Ok(Box::new(Dma {
         channels: vec![Channel::default(); count],
         requests,

@@ -27,7 +27,7 @@ use crate::devices::common::ethernet::phy::Phy;
 use crate::devices::common::ethernet::{Cable, MANAGEMENT_CLOCKS, OVERHEAD, SHORTEST};
 use crate::devices::common::register::{bit, merge, part};
 use strobe_sim::kernel::device::ethernet::Backend;
-use strobe_sim::kernel::device::{Context, Create, Device, NetworkEnd, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, NetworkEnd, OptionError, Reading, Size};
 use strobe_sim::kernel::memory::BusFault;
 
 /// Bytes that the receive FIFO holds (33.1.1).
@@ -62,10 +62,10 @@ struct Eth {
     reset_until: Option<u64>,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { phy, backend } = cx.options()?;
     if phy.address > 31 {
-        return Err("phy.address: 0 to 31".to_owned());
+        return Err(OptionError::invalid("phy.address", "0 to 31"));
     }
     Ok(Box::new(Eth {
         phy,

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 const IMR: u32 = 0x00;
@@ -38,10 +38,13 @@ struct Exti {
     pr: u32,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     if options.lines.iter().any(|&[first, last]| first > last || last > 31) {
-        return Err("lines: each is [first, last] with first <= last <= 31".to_owned());
+        return Err(OptionError::invalid(
+            "lines",
+            "each is [first, last] with first <= last <= 31",
+        ));
     }
     let mut input = |n| {
         let wire = cx.signal(&format!("EXTI{n}"));

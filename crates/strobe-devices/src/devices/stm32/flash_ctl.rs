@@ -7,7 +7,7 @@ use serde::Deserialize;
 use strobe_model::number::hertz;
 
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, Size};
 use strobe_sim::kernel::flash::FlashCaches;
 
 const ACR: u32 = 0x00;
@@ -77,9 +77,12 @@ impl Lock {
 }
 
 /// Whether a board file's `max_hz` can be.
-pub(super) fn check_limits(max_hz: &[u32]) -> Result<(), String> {
+pub(super) fn check_limits(max_hz: &[u32]) -> Result<(), OptionError> {
     if max_hz.is_empty() || max_hz.len() > 8 {
-        return Err("max_hz: one entry per number of wait states, 1 to 8 of them".to_owned());
+        return Err(OptionError::invalid(
+            "max_hz",
+            "one entry per number of wait states, 1 to 8 of them",
+        ));
     }
     Ok(())
 }
@@ -99,7 +102,7 @@ pub(super) fn check_speed(max_hz: &[u32], wait_states: u8, cx: &mut Context) {
     }
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     check_limits(&options.max_hz)?;
     let (keys, option_keys) = (Lock::Closed, Lock::Closed);

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::flash_ctl::{self, KEYS, Lock};
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, Size};
 use strobe_sim::kernel::flash::FlashCaches;
 
 const ACR: u32 = 0x00;
@@ -57,7 +57,7 @@ struct FlashController {
     option_keys: Lock,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     flash_ctl::check_limits(&options.max_hz)?;
     Ok(Box::new(FlashController {

@@ -5,7 +5,7 @@
 //! pull resistor. Which wire belongs to which alternate function is board data.
 
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, DrivenPins, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, DrivenPins, OptionError, Reading, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 mod alternate;
@@ -92,10 +92,13 @@ impl Lock {
     }
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     if let Some(pin) = options.pins.iter().find(|&&n| n > 15) {
-        return Err(format!("pins: {pin} is not a pin number from 0 to 15"));
+        return Err(OptionError::invalid(
+            "pins",
+            format!("{pin} is not a pin number from 0 to 15"),
+        ));
     }
     let pins = std::array::from_fn(|n| cx.signal(&format!("P{}{n}", options.port)));
     for (n, &wire) in pins.iter().enumerate() {

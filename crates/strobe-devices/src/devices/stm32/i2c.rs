@@ -18,7 +18,7 @@ use master::Master;
 use target::Target;
 
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Direction, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, Direction, OptionError, Reading, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 const CR1: u32 = 0x00;
@@ -92,7 +92,7 @@ struct I2c {
     rx_request: SignalId,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { targets } = cx.options()?;
     targets.iter().try_for_each(Target::check)?;
     let name = cx.name;

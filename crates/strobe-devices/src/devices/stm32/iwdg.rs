@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::part;
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, ResetCause, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, ResetCause, Size};
 
 const KR: u32 = 0x00;
 const PR: u32 = 0x04;
@@ -47,10 +47,10 @@ struct Iwdg {
     update_over: [u64; 3],
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { lsi_hz, window: has_window } = cx.options()?;
     if lsi_hz == 0 {
-        return Err("lsi_hz must be more than 0".to_owned());
+        return Err(OptionError::limit("lsi_hz", "must be more than 0"));
     }
     let iwdg = Iwdg {
         has_window,

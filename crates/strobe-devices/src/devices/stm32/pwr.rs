@@ -7,7 +7,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 const CR: u32 = 0x00;
@@ -56,7 +56,7 @@ struct Pwr {
     backup_writable: SignalId,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options = cx.options()?;
     let backup_writable = cx.signal(super::BACKUP_WRITABLE);
     Ok(Box::new(Pwr { options, cr: 0, csr: 0, backup_writable }))

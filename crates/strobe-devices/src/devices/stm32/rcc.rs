@@ -10,7 +10,7 @@ use strobe_model::number::hertz;
 
 use crate::devices::common::register::{bit, merge, part};
 use strobe_sim::kernel::clock::Gate;
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, ResetCause, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, ResetCause, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 mod f0;
@@ -66,7 +66,7 @@ trait Family: Send + 'static {
     const LAYOUT: Layout;
 
     /// The family's state and the board's oscillators.
-    fn new(cx: &mut Create) -> Result<(Self, Oscillators), String>
+    fn new(cx: &mut Create) -> Result<(Self, Oscillators), OptionError>
     where
         Self: Sized;
 
@@ -215,10 +215,10 @@ struct Rcc<F> {
     family: F,
 }
 
-fn create<F: Family>(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+fn create<F: Family>(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let (family, oscillators) = F::new(cx)?;
     if oscillators.hsi_hz == 0 {
-        return Err("hsi_hz must be more than 0".to_owned());
+        return Err(OptionError::limit("hsi_hz", "must be more than 0"));
     }
     let common = Controller {
         oscillators,
@@ -236,17 +236,17 @@ fn create<F: Family>(cx: &mut Create) -> Result<Box<dyn Device>, String> {
 }
 
 /// The controller of an STM32F0.
-pub(super) fn create_f0(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create_f0(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     create::<f0::F0>(cx)
 }
 
 /// The controller of an STM32F1.
-pub(super) fn create_f1(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create_f1(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     create::<f1::F1>(cx)
 }
 
 /// The controller of an STM32F4.
-pub(super) fn create_f4(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create_f4(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     create::<f4::F4>(cx)
 }
 

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, Size};
 
 const CR: u32 = 0x00;
 const SR: u32 = 0x04;
@@ -42,7 +42,7 @@ struct Rng {
     number: u32,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { seed } = cx.options()?;
     Ok(Box::new(Rng { state: seed.into(), cr: 0, sr: 0, number: 0 }))
 }

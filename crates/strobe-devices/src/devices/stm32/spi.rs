@@ -26,7 +26,7 @@ use fifo::Fifo;
 use shift::{Shape, Shift};
 
 use crate::devices::common::register::{self, bit};
-use strobe_sim::kernel::device::{Context, Create, Device, Direction, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, Direction, OptionError, Reading, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 /// A serial peripheral interface.
@@ -77,7 +77,7 @@ impl Default for Options {
     }
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     let name = cx.name;
     let mut wire = |suffix: &str| cx.signal(&format!("{name}_{suffix}"));

@@ -21,7 +21,7 @@ use stream::{Job, Stream, Way, cr};
 use super::dma::{Request, Timing};
 use crate::devices::common::register::{self, bit};
 use strobe_sim::kernel::bus::Slave;
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, Size};
 use strobe_sim::kernel::memory::BusFault;
 use strobe_sim::kernel::signal::SignalId;
 
@@ -90,11 +90,11 @@ struct Dma {
     ports: [Port; 2],
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     let table = &options.requests;
     if table.len() > COUNT || table.iter().any(|row| row.len() > COUNT) {
-        return Err("requests: at most 8 channels of at most 8 streams".to_owned());
+        return Err(OptionError::invalid("requests", "at most 8 channels of at most 8 streams"));
     }
     options.timing.check()?;
     let mut requests = Vec::new();
@@ -102,7 +102,7 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         let mut wires = Vec::new();
         for names in row {
             let list = names.split_whitespace().map(|name| Request::parse(name, cx));
-            wires.push(list.collect::<Result<Vec<Request>, String>>()?);
+            wires.push(list.collect::<Result<Vec<Request>, OptionError>>()?);
         }
         requests.push(wires);
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 const CFGR1: u32 = 0x00;
@@ -66,10 +66,10 @@ struct Syscfg {
     exticr: [u32; 4],
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     if options.ports.len() > 16 {
-        return Err("ports: at most 16".to_owned());
+        return Err(OptionError::invalid("ports", "at most 16"));
     }
     let mut pin = |port: &str, n: usize| {
         (!port.is_empty()).then(|| {
@@ -82,12 +82,14 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
     let mut memory = Vec::new();
     for (mode, &address) in &options.memory {
         let mode = mode.parse().ok().filter(|m| *m < 4);
-        memory.push((mode.ok_or("memory: modes are 0 to 3")?, address));
+        let mode = mode.ok_or_else(|| OptionError::invalid("memory", "modes are 0 to 3"))?;
+        memory.push((mode, address));
     }
     let mut wires = Vec::new();
     for (bit, name) in &options.wires {
         let bit = bit.parse().ok().filter(|b| *b < 32);
-        wires.push((bit.ok_or("wires: bits are 0 to 31")?, cx.signal(name)));
+        let bit = bit.ok_or_else(|| OptionError::invalid("wires", "bits are 0 to 31"))?;
+        wires.push((bit, cx.signal(name)));
     }
     let lines = std::array::from_fn(|n| cx.signal(&format!("EXTI{n}")));
     Ok(Box::new(Syscfg {

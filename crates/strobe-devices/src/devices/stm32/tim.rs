@@ -30,7 +30,9 @@ use counter::{Counter, Mode};
 use features::Features;
 
 use crate::devices::common::register::{self, bit};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, ShiftedTimer, Size};
+use strobe_sim::kernel::device::{
+    Context, Create, Device, OptionError, Reading, ShiftedTimer, Size,
+};
 use strobe_sim::kernel::signal::SignalId;
 
 /// Bits of CR1.
@@ -108,7 +110,7 @@ struct Timer {
     requests: Vec<Request>,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let features: Features = cx.options()?;
     features.check()?;
     let name = cx.name;

@@ -23,7 +23,9 @@ use receive::{Received, Receiver};
 use transmit::{Item, Transmitter};
 
 use crate::devices::common::register::{self, bit};
-use strobe_sim::kernel::device::{Context, Create, Device, Direction, Reading, SerialEnd, Size};
+use strobe_sim::kernel::device::{
+    Context, Create, Device, Direction, OptionError, Reading, SerialEnd, Size,
+};
 use strobe_sim::kernel::signal::SignalId;
 
 const CR1: u32 = 0x00;
@@ -121,12 +123,12 @@ struct Usart {
 #[serde(deny_unknown_fields)]
 struct Options {}
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     Ok(Box::new(Usart::create(cx)?))
 }
 
 impl Usart {
-    fn create(cx: &mut Create) -> Result<Self, String> {
+    fn create(cx: &mut Create) -> Result<Self, OptionError> {
         let Options {} = cx.options()?;
         let name = cx.name;
         let mut wire = |suffix: &str| cx.signal(&format!("{name}_{suffix}"));

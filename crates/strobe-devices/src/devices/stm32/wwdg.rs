@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, ResetCause, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, ResetCause, Size};
 
 const CR: u32 = 0x00;
 const CFR: u32 = 0x04;
@@ -35,7 +35,7 @@ struct Wwdg {
     early: bool,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options {} = cx.options()?;
     let tick = CLOCKS;
     Ok(Box::new(Wwdg {

@@ -18,7 +18,7 @@ use crate::devices::common::ethernet::{Cable, MANAGEMENT_CLOCKS, OVERHEAD, SHORT
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::earliest;
 use strobe_sim::kernel::device::ethernet::Backend;
-use strobe_sim::kernel::device::{Context, Create, Device, NetworkEnd, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, NetworkEnd, OptionError, Reading, Size};
 
 /// MACRIS when read, MACIACK when written.
 const RIS: u32 = 0x00;
@@ -108,7 +108,7 @@ struct Emac {
     read: usize,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { phy, backend } = cx.options()?;
     Ok(Box::new(Emac::new(phy, Cable::new(backend))))
 }

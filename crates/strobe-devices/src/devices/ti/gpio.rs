@@ -7,7 +7,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, DrivenPins, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, DrivenPins, OptionError, Reading, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 /// Data, through a mask in bits 9..2 of the address.
@@ -67,7 +67,7 @@ struct Gpio {
 /// 8.5: 2 mA drive, pull-ups and digital inputs are on.
 const PADS_RESET: [u32; 8] = [0xff, 0, 0, 0, 0xff, 0, 0, 0xff];
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     let pins = std::array::from_fn(|n| cx.signal(&format!("P{}{n}", options.port)));
     pins.iter().for_each(|&pin| cx.signals.mark_pin(pin));

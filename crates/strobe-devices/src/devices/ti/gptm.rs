@@ -13,7 +13,7 @@ use crate::devices::common::counter::DownCounter;
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::earliest;
 use strobe_sim::kernel::device::{
-    Context, Create, Device, Reading, Shift, ShiftedTimer, Size, part_of,
+    Context, Create, Device, OptionError, Reading, Shift, ShiftedTimer, Size, part_of,
 };
 
 const CFG: u32 = 0x00;
@@ -78,7 +78,7 @@ struct Gptm {
     clock: (u32, u64),
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options {} = cx.options()?;
     Ok(Box::new(Gptm::new()))
 }

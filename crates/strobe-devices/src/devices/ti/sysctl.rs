@@ -15,7 +15,7 @@ use strobe_model::number::hertz;
 use crate::devices::common::register::{bit, merge, part};
 use clock::Setting;
 use strobe_sim::kernel::clock::Gate;
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, ResetCause, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, ResetCause, Size};
 
 const DID0: u32 = 0x000;
 const DID1: u32 = 0x004;
@@ -81,10 +81,10 @@ struct Sysctl {
     deep_sleep: u32,
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     if options.crystal_hz == 0 {
-        return Err("crystal_hz must be more than 0".to_owned());
+        return Err(OptionError::limit("crystal_hz", "must be more than 0"));
     }
     Ok(Box::new(Sysctl {
         options,

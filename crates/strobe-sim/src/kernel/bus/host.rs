@@ -7,7 +7,7 @@ use super::{Bus, Slot};
 use crate::kernel::device::analog::Analog;
 use crate::kernel::device::ethernet::Backend;
 use crate::kernel::device::part::{Edge, Shown};
-use crate::kernel::device::{DeviceId, SerialFrame, Shift};
+use crate::kernel::device::{DeviceId, MediumError, SerialFrame, Shift};
 use crate::kernel::signal::{PinEdge, SignalId};
 
 /// What has reached the outside since somebody last looked.
@@ -126,10 +126,10 @@ impl Bus {
     }
 
     /// Puts a medium into a part; `Err` explains why that cannot be.
-    pub fn insert(&mut self, id: DeviceId, medium: Vec<u8>) -> Result<(), String> {
+    pub fn insert(&mut self, id: DeviceId, medium: Vec<u8>) -> Result<(), MediumError> {
         let inserted = self.call(id.0 as usize, |device, _| match device.media_slot() {
             Some(slot) => slot.insert(medium),
-            None => Err("nothing can be put into it".to_owned()),
+            None => Err(MediumError::NoSlot),
         });
         inserted.unwrap_or(Ok(()))
     }

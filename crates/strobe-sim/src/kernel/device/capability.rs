@@ -3,10 +3,10 @@
 //!
 //! None of this is on the way of an ordinary access to a register.
 
-use super::Context;
 use super::analog::Analog;
 use super::ethernet::Backend;
 use super::part::Edge;
+use super::{Context, MediumError};
 use crate::kernel::signal::SignalId;
 
 /// Registers of one byte each, at addresses that the board file gives one by one: `offset` in the
@@ -94,7 +94,7 @@ pub trait MediaSlot {
     ///
     /// # Errors
     /// What is wrong with it.
-    fn insert(&mut self, medium: Vec<u8>) -> Result<(), String>;
+    fn insert(&mut self, medium: Vec<u8>) -> Result<(), MediumError>;
 }
 
 /// One end of the wires between two chips.

@@ -6,7 +6,7 @@ use strobe_sim::bus::Bus;
 use strobe_sim::signal::SignalId;
 use strobe_symbols::Firmware;
 
-use crate::simulated::Error;
+use crate::simulated::{Error, PlaceError};
 
 /// Where a window begins or ends, or the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub(super) fn place(
 fn no_edge(board: &Board, bus: &Bus, spot: &str) -> Option<Error> {
     let (name, word) = spot.rsplit_once([':', '='])?;
     pin(board, bus, name).1?;
-    Some(Error::Symbol(format!("{spot}: {word:?} is no edge; {}", spelling::EDGES)))
+    Some(PlaceError::Edge { spot: spot.to_owned(), word: word.to_owned() }.into())
 }
 
 /// The chip's name for a pin that is given by that or by the board's, in any case.
@@ -108,8 +108,8 @@ pub(in crate::simulated) fn address(firmware: &Firmware, spot: &str) -> Result<u
     if let Some(value) = number {
         return Ok(value & !1);
     }
-    let explained = |error| Error::Symbol(firmware.explain(error).to_string());
-    Ok(firmware.symbol(spot).map_err(explained)?.address & !1)
+    let symbol = firmware.symbol(spot).map_err(|error| firmware.explain(error));
+    Ok(symbol.map_err(PlaceError::from)?.address & !1)
 }
 
 /// The same of a place that a run can reach: a variable is none.
@@ -119,11 +119,9 @@ fn code(firmware: &Firmware, spot: &str) -> Result<u32, Error> {
     let Some(found) = firmware.symbol_if_any(spot) else { return Ok(address) };
     let is_code = found.function.is_some() || firmware.has_code_at(found.address);
     match firmware.data_symbol_at(found.address).filter(|_| !is_code) {
-        Some(_) => Err(Error::Symbol(format!(
-            "{spot} is a variable, at {:#010x}, which no run reaches: name code, such as the \
-             function that changes it",
-            found.address
-        ))),
+        Some(_) => {
+            Err(PlaceError::Variable { spot: spot.to_owned(), address: found.address }.into())
+        }
         None => Ok(address),
     }
 }

@@ -22,7 +22,7 @@ use crate::simulated::recording::Recording;
 use crate::simulated::script::Script;
 use crate::simulated::settings::Settings;
 use crate::simulated::trace::RegisterWrite;
-use crate::simulated::vectors::{self, Start};
+use crate::simulated::vectors::{self, Start, VectorsError};
 use crate::simulated::{Error, Host, calls, overflow, record, rtos, waiting};
 
 impl Run {
@@ -58,11 +58,11 @@ impl Run {
         bus.stops_at_clock = true;
         bus.expects_input = goes_on_asleep(settings.limit, host) || !settings.inputs.is_empty();
         tree.set_active(from.is_none(), Moment::default(), &bus.clocks);
-        let (layout, system) = rtos::find(firmware, &settings.systems).map_err(Error::Rtos)?;
+        let (layout, system) = rtos::find(firmware, &settings.systems)?;
         tree.threads.know(variables(firmware), layout);
         let allocators = watch_heap(firmware, settings, &mut tree, &mut bus)?;
         let mut machine = Machine::new(board, bus, (counts, (tree, log)))
-            .ok_or_else(|| Error::Vectors(format!("board {} has no core", board.name())))?;
+            .ok_or_else(|| Error::NoCore { board: board.name().to_owned() })?;
         machine.set_model(settings.model);
         machine.set_console(host.console());
         machine.record_pins(wants_edges);
@@ -144,8 +144,7 @@ fn watch_heap(
     bus: &mut Bus,
 ) -> Result<Option<Found>, Error> {
     let Some(wanted) = &settings.heap else { return Ok(None) };
-    let found = heap::find(firmware, wanted.allocators.as_ref(), wanted.check_memory)
-        .map_err(Error::Allocators)?;
+    let found = heap::find(firmware, wanted.allocators.as_ref(), wanted.check_memory)?;
     let mut watched = Watched::new(found.entries.clone());
     if let Some(sampling) = wanted.sample {
         let sampler = heap::Sampler::new(Arc::new(found.clone()), sampling);
@@ -167,13 +166,13 @@ fn start(
     settings: &Settings,
     machine: &mut Machine<Watch>,
 ) -> Result<(Start, Vec<RegisterWrite>), Error> {
-    let start = vectors::start(firmware, board, machine.bus()).map_err(Error::Vectors)?;
+    let start = vectors::start(firmware, board, machine.bus())?;
     match &start {
         Start::Reset => {}
         Start::Behind(table) => machine.start_elsewhere(table.address),
         Start::BootSection(address) => machine.start_elsewhere(*address),
     }
-    machine.reset().map_err(|fault| Error::Vectors(format!("no vector table: {fault}")))?;
+    machine.reset().map_err(VectorsError::Unreadable)?;
     if let Some(depths) = settings.trace_depths {
         machine.set_trace_depths(depths);
     }

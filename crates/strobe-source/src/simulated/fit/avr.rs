@@ -14,7 +14,7 @@ use strobe_symbols::{AvrPart, AvrTarget, Firmware};
 
 use self::start_up::Table;
 use super::super::advice::{self, Fit};
-use super::Choice;
+use super::{Choice, FitError};
 
 /// Where ELF files have the data space.
 const DATA: u32 = 0x80_0000;
@@ -29,7 +29,7 @@ const OTHER_REGISTERS: u8 = 100;
 ///
 /// # Errors
 /// That there is none, with what is known of the part and what else can be done.
-pub(super) fn choose(firmware: &Firmware) -> Result<Choice, String> {
+pub(super) fn choose(firmware: &Firmware) -> Result<Choice, FitError> {
     let boards = || Board::builtin_names().filter_map(|name| Some((name, part_of(name)?)));
     if let Some(part) = part(firmware) {
         let of_part = |board: &Board| is_of(&board.avr_parts(), &part.name);
@@ -124,15 +124,11 @@ fn architecture(firmware: &Firmware) -> Option<u8> {
     (!UNCHOSEN.contains(&number)).then_some(number)
 }
 
-fn refusal_of(part: &AvrPart, boards: impl Iterator<Item = (&'static str, Board)>) -> String {
+fn refusal_of(part: &AvrPart, boards: impl Iterator<Item = (&'static str, Board)>) -> FitError {
     let AvrPart { name, flash, ram } = part;
     let (flash, bytes) = (flash.end - flash.start, ram.end - ram.start);
     let ram = in_data_space(ram);
-    let known = format!(
-        "no built-in board fits this firmware: it is built for {name} ({flash} bytes of flash, \
-         {bytes} of RAM at {:#08x})",
-        ram.start
-    );
+    let evidence = format!(" ({flash} bytes of flash, {bytes} of RAM at {:#08x})", ram.start);
     let is_alike = |board: &Board| {
         board.avr_parts().is_some_and(|parts| parts.alike.iter().any(|alike| alike == name))
     };
@@ -144,7 +140,8 @@ fn refusal_of(part: &AvrPart, boards: impl Iterator<Item = (&'static str, Board)
             ram.start
         )
     });
-    known + &with_memory.unwrap_or_default() + WAY_ON
+    let advice = with_memory.unwrap_or_default() + WAY_ON;
+    FitError::NoBoard { built_for: name.clone(), evidence, advice }
 }
 
 fn refusal(
@@ -152,8 +149,8 @@ fn refusal(
     architecture: Option<u8>,
     stack: Option<u32>,
     table: Option<Table>,
-) -> String {
-    let mut known = "no built-in board fits this firmware: it is built for AVR".to_owned();
+) -> FitError {
+    let mut known = String::new();
     if let Some(number) = architecture {
         known += &format!(" (architecture {number} as avr-gcc numbers them");
         known += if number >= OTHER_REGISTERS { ", whose registers are others)" } else { ")" };
@@ -169,7 +166,7 @@ fn refusal(
     if let Some(Table { vectors, bytes }) = table {
         known += &format!(", with {vectors} vectors of {bytes} bytes");
     }
-    known + WAY_ON
+    FitError::NoBoard { built_for: "AVR".to_owned(), evidence: known, advice: WAY_ON.to_owned() }
 }
 
 const WAY_ON: &str = "\n  `strobe boards` lists what there is; --board NAME runs it there all the \

@@ -7,7 +7,7 @@ use strobe_model::number::counted;
 use strobe_symbols::Firmware;
 
 use super::super::families::{self, Family};
-use super::Evidence;
+use super::{Evidence, FitError};
 
 /// Addresses shown of what is missing.
 const MOST_SHOWN: usize = 4;
@@ -15,12 +15,9 @@ const MOST_SHOWN: usize = 4;
 /// what the others have.
 const LIKELY_CORES: [&str; 2] = ["Cortex-M4F", "Cortex-M0+"];
 
-pub(super) fn refusal(firmware: &Firmware, evidence: &Evidence) -> String {
+pub(super) fn refusal(firmware: &Firmware, evidence: &Evidence) -> FitError {
     let (programmed, data) = memory(firmware);
-    let mut known = format!(
-        "no built-in board fits this firmware: it is built for {}, programmed to {programmed}",
-        evidence.built_for(),
-    );
+    let mut known = format!(", programmed to {programmed}");
     if !data.is_empty() {
         known += &format!(", with data at {data}");
     }
@@ -34,7 +31,11 @@ pub(super) fn refusal(firmware: &Firmware, evidence: &Evidence) -> String {
         }
         likely => format!("; by its registers it is for {likely}"),
     };
-    known + &near(evidence).unwrap_or_default() + &way_on_of(evidence)
+    FitError::NoBoard {
+        built_for: evidence.built_for().to_owned(),
+        evidence: known,
+        advice: near(evidence).unwrap_or_default() + &way_on_of(evidence),
+    }
 }
 
 /// How to go on with a chip that is no built-in board. A file without an architecture leaves the

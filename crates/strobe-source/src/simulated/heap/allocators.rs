@@ -1,5 +1,6 @@
 //! Memory allocators as data: a table of their functions by name, and which of them a firmware has.
 
+mod error;
 mod names;
 mod table;
 mod unseen;
@@ -10,6 +11,7 @@ use strobe_sim::device::Size;
 use strobe_sim::observe::heap::{Entry, Inside, PoolRule, UsableRule};
 use strobe_symbols::{Firmware, Step};
 
+pub use self::error::{AllocatorsError, FunctionError, TableError};
 use self::names::Names;
 pub use self::table::Allocators;
 use self::table::{Allocator, Arena, Function, Usable};
@@ -198,7 +200,11 @@ impl Found {
 ///
 /// # Errors
 /// When it has none: the text names the functions that were looked for.
-pub fn find(firmware: &Firmware, own: Option<&Allocators>, checks: bool) -> Result<Found, String> {
+pub fn find(
+    firmware: &Firmware,
+    own: Option<&Allocators>,
+    checks: bool,
+) -> Result<Found, AllocatorsError> {
     let tables = own.cloned().unwrap_or_default().with_builtin();
     let names = Names::new(firmware);
     let conventions = firmware.machine().conventions();
@@ -217,15 +223,11 @@ pub fn find(firmware: &Firmware, own: Option<&Allocators>, checks: bool) -> Resu
         found.unseen.extend(unseen);
         return Ok(found);
     }
-    let unseen = [found.unseen, unseen].concat();
-    Err(match unseen.is_empty() {
-        true => nothing(firmware, &tables),
-        false => format!(
-            "no call of an allocator is to be seen: {}. Compile the allocator's file without \
-             -flto, or its functions as __attribute__((noinline, noclone))",
-            unseen.join("; ")
-        ),
-    })
+    let inlined = [found.unseen, unseen].concat();
+    if inlined.is_empty() {
+        return Err(nothing(firmware, &tables));
+    }
+    Err(AllocatorsError::Inlined { inlined })
 }
 
 /// Adds an allocator, if the firmware has it.
@@ -356,11 +358,9 @@ fn least_free(firmware: &Firmware, allocator: &Allocator) -> Option<(u32, u32)> 
 }
 
 /// Why nothing can be seen.
-fn nothing(firmware: &Firmware, tables: &[Allocators]) -> String {
+fn nothing(firmware: &Firmware, tables: &[Allocators]) -> AllocatorsError {
     if firmware.functions().is_empty() {
-        return "the firmware has no symbols (stripped?): allocators are found by the names of \
-                their functions; build it without -s, or give the file before strip"
-            .to_owned();
+        return AllocatorsError::NoSymbols;
     }
     // Of each allocator the first function that allocates.
     let functions = |table: &Allocators| -> Vec<String> {
@@ -378,12 +378,7 @@ fn nothing(firmware: &Firmware, tables: &[Allocators]) -> String {
     names.retain(|name| seen.insert(name.clone()));
     let more = names.len().saturating_sub(MOST_NAMES);
     names.truncate(MOST_NAMES);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!(
-        "the firmware has no memory allocator that is known by name; looked for {}{more}. Describe \
-         its own in a file, a few lines, and name that with --allocators (docs/heap.md)",
-        names.join(", ")
-    )
+    AllocatorsError::NotFound { names, more }
 }
 
 #[cfg(test)]
@@ -432,7 +427,7 @@ mod tests {
     #[test]
     fn a_firmware_without_allocators_is_an_error_that_helps() {
         let firmware = Firmware::of_functions([("main".to_owned(), 0x100, 0x20)]);
-        let error = find(&firmware, None, false).unwrap_err();
+        let error = find(&firmware, None, false).unwrap_err().to_string();
         assert!(error.contains("pvPortMalloc") && error.contains("--allocators"), "{error}");
         assert!(error.contains(" malloc") && !error.contains("__wrap"), "{error}");
         let own = "[[allocator]]\nname = \"pool\"\nfunctions = [{ names = [\"main\"], size = 0 }]";

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::wave::{Mode, OVERFLOW, Shape, Top, Wave};
 use crate::devices::avr::standstill::Standstill;
 use strobe_sim::kernel::device::{
-    ByteRegisters, Context, CoreEvents, Create, Device, Reading, Size,
+    ByteRegisters, Context, CoreEvents, Create, Device, OptionError, Reading, Size,
 };
 use strobe_sim::kernel::signal::SignalId;
 
@@ -77,7 +77,7 @@ struct Timer {
     standstill: Standstill,
 }
 
-pub(in crate::devices::avr) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(in crate::devices::avr) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let Options { outputs, inverted } = cx.options()?;
     let pairs = outputs.iter().zip(&inverted).map(|(name, other)| Pair {
         level: cx.signal(name),

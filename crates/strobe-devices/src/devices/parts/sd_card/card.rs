@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::medium::{BLOCK, Medium, crc7, crc16};
+use strobe_sim::kernel::device::MediumError;
 
 /// Bits of the response R1 (7.3.2.1).
 const IDLE: u8 = 0x01;
@@ -64,7 +65,11 @@ pub(super) struct Card {
 }
 
 impl Card {
-    pub(super) fn new(image: Vec<u8>, high_capacity: bool, delays: Delays) -> Result<Self, String> {
+    pub(super) fn new(
+        image: Vec<u8>,
+        high_capacity: bool,
+        delays: Delays,
+    ) -> Result<Self, MediumError> {
         Ok(Self {
             medium: Medium::new(image, high_capacity)?,
             delays,

@@ -1,6 +1,8 @@
 //! What is on the card and how the card describes itself: blocks, the registers CID and CSD, check
 //! sums.
 
+use strobe_sim::kernel::device::MediumError;
+
 /// Bytes of a block, in a read and for the file systems on the card.
 pub(super) const BLOCK: usize = 512;
 /// Capacity of a card with block addresses comes in these steps (5.3.3), of one with byte addresses
@@ -16,15 +18,13 @@ pub(super) struct Medium {
 }
 
 impl Medium {
-    pub(super) fn new(image: Vec<u8>, high_capacity: bool) -> Result<Self, String> {
+    pub(super) fn new(image: Vec<u8>, high_capacity: bool) -> Result<Self, MediumError> {
         if image.is_empty() {
-            return Err("the image is empty".to_owned());
+            return Err(MediumError::Empty);
         }
         let bytes = (image.len() as u64).div_ceil(STEP) * STEP;
         if !high_capacity && bytes > MOST_BYTES {
-            return Err(
-                "a card with byte addresses (high_capacity = false) ends at 2 GiB".to_owned()
-            );
+            return Err(MediumError::BeyondByteAddresses);
         }
         Ok(Self { image, blocks: bytes / BLOCK as u64, high_capacity })
     }

@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use strobe_sim::kernel::device::OptionError;
+
 /// Outputs of a driver.
 pub(super) const OUTPUTS: u16 = 16;
 /// Greatest dot correction, which the EEPROM has as it is delivered.
@@ -55,52 +57,65 @@ fn most_correction() -> u8 {
 }
 
 impl Options {
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), OptionError> {
         if self.count == 0 || self.count > MOST_DRIVERS {
-            return Err(format!("count: 1 to {MOST_DRIVERS}"));
+            return Err(OptionError::invalid("count", format!("1 to {MOST_DRIVERS}")));
         }
         if self.gsclk.is_some() == self.gsclk_hz.is_some() {
-            return Err("gsclk or gsclk_hz: one of them, a pin or a frequency".to_owned());
+            return Err(OptionError::invalid(
+                "gsclk or gsclk_hz",
+                "one of them, a pin or a frequency",
+            ));
         }
         if self.gsclk_hz.is_some_and(|hz| hz == 0 || hz > FASTEST_HZ) {
-            return Err(format!("gsclk_hz: 1 to {FASTEST_HZ}"));
+            return Err(OptionError::invalid("gsclk_hz", format!("1 to {FASTEST_HZ}")));
         }
         if self.eeprom > MOST_CORRECTION || self.full == 0 || self.full > MOST_CORRECTION {
-            return Err(format!("eeprom: 0 to {MOST_CORRECTION}; full: 1 to {MOST_CORRECTION}"));
+            return Err(OptionError::invalid(
+                "eeprom",
+                format!("0 to {MOST_CORRECTION}; full: 1 to {MOST_CORRECTION}"),
+            ));
         }
         if self.layers.len() > 32 || self.across == Some(0) {
-            return Err("layers: at most 32; across: at least 1".to_owned());
+            return Err(OptionError::invalid("layers", "at most 32; across: at least 1"));
         }
         if let Some(&hot) = self.hot.iter().find(|&&driver| driver >= self.count) {
-            return Err(format!("hot: no driver {hot}, the last one is {}", self.count - 1));
+            let problem = format!("no driver {hot}, the last one is {}", self.count - 1);
+            return Err(OptionError::invalid("hot", problem));
         }
         self.check_leds()
     }
 
-    fn check_leds(&self) -> Result<(), String> {
+    fn check_leds(&self) -> Result<(), OptionError> {
         let outputs = self.outputs();
         let leds = u32::from(self.columns) * u32::from(self.rows);
         let total = leds.checked_mul(self.layers.len().max(1) as u32);
         if leds == 0 || leds > outputs.into() || total.is_none_or(|total| total > MOST_LEDS) {
-            return Err(format!("columns and rows: 1 to {outputs} LEDs, one for each output"));
+            let allowed = format!("1 to {outputs} LEDs, one for each output");
+            return Err(OptionError::invalid("columns and rows", allowed));
         }
         let named = self.wiring.iter().flatten().chain(&self.open);
         if let Some(output) = named.copied().find(|&output| output >= outputs) {
             let last = outputs - 1;
-            return Err(format!("wiring and open: no output {output}, the last one is {last}"));
+            let problem = format!("no output {output}, the last one is {last}");
+            return Err(OptionError::invalid("wiring and open", problem));
         }
         let Some(wiring) = &self.wiring else { return Ok(()) };
         if self.serpentine {
-            return Err("wiring or serpentine: one of them".to_owned());
+            return Err(OptionError::invalid("wiring or serpentine", "one of them"));
         }
         if wiring.len() != leds as usize {
             let given = wiring.len();
-            return Err(format!("wiring: an output for each of {leds} LEDs, not {given}"));
+            let problem = format!("an output for each of {leds} LEDs, not {given}");
+            return Err(OptionError::invalid("wiring", problem));
         }
         let mut sorted = wiring.clone();
         sorted.sort_unstable();
         match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(format!("wiring: output {} is given twice", pair[0])),
+            Some(pair) => {
+                let problem = format!("output {} is given twice", pair[0]);
+                Err(OptionError::invalid("wiring", problem))
+            }
             None => Ok(()),
         }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 const EVCR: u32 = 0x00;
@@ -41,10 +41,10 @@ struct Afio {
     exticr: [u32; 4],
 }
 
-pub(in crate::devices::stm32) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(in crate::devices::stm32) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     if options.ports.len() > 16 {
-        return Err("ports: at most 16".to_owned());
+        return Err(OptionError::invalid("ports", "at most 16"));
     }
     let mut pin = |port: &str, n: usize| {
         let wire = cx.signal(&format!("P{port}{n}"));
@@ -55,7 +55,8 @@ pub(in crate::devices::stm32) fn create(cx: &mut Create) -> Result<Box<dyn Devic
     let mut wires = Vec::new();
     for (bit, name) in &options.wires {
         let bit = bit.parse().ok().filter(|b| *b < 32);
-        wires.push((bit.ok_or("wires: bits are 0 to 31")?, cx.signal(name)));
+        let bit = bit.ok_or_else(|| OptionError::invalid("wires", "bits are 0 to 31"))?;
+        wires.push((bit, cx.signal(name)));
     }
     let lines = std::array::from_fn(|n| cx.signal(&format!("EXTI{n}")));
     Ok(Box::new(Afio { pins, lines, wires, evcr: 0, mapr: 0, mapr2: 0, exticr: [0; 4] }))

@@ -10,7 +10,7 @@ mod tests;
 
 use crate::devices::common::register::{bit, merge, part};
 use alternate::{Alternates, Options};
-use strobe_sim::kernel::device::{Context, Create, Device, DrivenPins, Reading, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, DrivenPins, OptionError, Reading, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 const CRL: u32 = 0x00;
@@ -95,10 +95,13 @@ impl Lock {
     }
 }
 
-pub(in crate::devices::stm32) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(in crate::devices::stm32) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let options: Options = cx.options()?;
     if let Some(pin) = options.pins.iter().find(|&&n| n > 15) {
-        return Err(format!("pins: {pin} is not a pin number from 0 to 15"));
+        return Err(OptionError::invalid(
+            "pins",
+            format!("{pin} is not a pin number from 0 to 15"),
+        ));
     }
     let pins = std::array::from_fn(|n| cx.signal(&format!("P{}{n}", options.port)));
     let bonded = options.pins.iter().map(|&n| 1u16 << n).fold(0, |all, one| all | one);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use strobe_sim::kernel::device::{Context, Create};
+use strobe_sim::kernel::device::{Context, Create, OptionError};
 use strobe_sim::kernel::signal::SignalId;
 
 /// A GPIO port's options.
@@ -52,14 +52,16 @@ pub(super) struct Alternates {
 }
 
 impl Alternates {
-    pub(super) fn new(options: &Options, cx: &mut Create) -> Result<Self, String> {
+    pub(super) fn new(options: &Options, cx: &mut Create) -> Result<Self, OptionError> {
         let mut all = Alternates { wires: [[None; 16]; 16], outputs: Vec::new() };
         for (pin, functions) in &options.alternate {
             let number = pin.parse::<u8>().ok().filter(|n| *n < 16);
-            let number =
-                number.ok_or_else(|| format!("alternate: `{pin}` is not a pin, 0 to 15"))?;
+            let number = number.ok_or_else(|| {
+                OptionError::invalid("alternate", format!("`{pin}` is not a pin, 0 to 15"))
+            })?;
             if functions.len() > 16 {
-                return Err(format!("alternate.{pin}: there are 16 functions, 0 to 15"));
+                let option = format!("alternate.{pin}");
+                return Err(OptionError::invalid(option, "there are 16 functions, 0 to 15"));
             }
             for (function, name) in (0u8..).zip(functions).filter(|(_, name)| !name.is_empty()) {
                 all.add(number, function, name, cx);

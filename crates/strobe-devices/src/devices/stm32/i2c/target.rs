@@ -5,6 +5,8 @@
 
 use serde::Deserialize;
 
+use strobe_sim::kernel::device::OptionError;
+
 /// Registers a target may have: their number is one byte.
 const MAX_REGISTERS: usize = 256;
 
@@ -25,15 +27,14 @@ pub(super) struct Target {
 
 impl Target {
     /// Whether such a target can be.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), OptionError> {
         if self.address > 0x7f {
-            return Err(format!("targets: {:#x} is no address of seven bits", self.address));
+            let problem = format!("{:#x} is no address of seven bits", self.address);
+            return Err(OptionError::invalid("targets", problem));
         }
         if self.registers.is_empty() || self.registers.len() > MAX_REGISTERS {
-            return Err(format!(
-                "targets: {:#x} needs 1 to {MAX_REGISTERS} registers",
-                self.address
-            ));
+            let problem = format!("{:#x} needs 1 to {MAX_REGISTERS} registers", self.address);
+            return Err(OptionError::invalid("targets", problem));
         }
         Ok(())
     }

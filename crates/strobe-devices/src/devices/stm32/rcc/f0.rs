@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::sources::Source;
 use super::{Controller, Family, Layout, Oscillators, StartUp, Tree, tree};
-use strobe_sim::kernel::device::{Context, Create};
+use strobe_sim::kernel::device::{Context, Create, OptionError};
 
 const CFGR2: u32 = 0x2c;
 const CFGR3: u32 = 0x30;
@@ -98,7 +98,7 @@ impl Family for F0 {
         outputs: (0xf << 24, "the clock output MCO is"),
     };
 
-    fn new(cx: &mut Create) -> Result<(Self, Oscillators), String> {
+    fn new(cx: &mut Create) -> Result<(Self, Oscillators), OptionError> {
         let Options { hsi_hz, hse_hz, lse, max_hz, startup_us } = cx.options()?;
         let StartUpTimes { hsi, hse, hsi14, lsi, lse: crystal, pll } = startup_us;
         let startup_us = StartUp { hsi, hse, lsi, lse: crystal, pll };

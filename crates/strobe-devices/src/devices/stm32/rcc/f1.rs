@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::sources::Source;
 use super::{Controller, Family, Layout, Oscillators, StartUp, Tree, tree};
-use strobe_sim::kernel::device::{Context, Create};
+use strobe_sim::kernel::device::{Context, Create, OptionError};
 
 const CFGR_PLLSRC: u32 = 1 << 16;
 const CFGR_PLLXTPRE: u32 = 1 << 17;
@@ -54,7 +54,7 @@ impl Family for F1 {
         outputs: (7 << 24, "the clock output MCO is"),
     };
 
-    fn new(cx: &mut Create) -> Result<(Self, Oscillators), String> {
+    fn new(cx: &mut Create) -> Result<(Self, Oscillators), OptionError> {
         let Options { hsi_hz, hse_hz, lse, max_hz, max_apb1_hz, startup_us } = cx.options()?;
         Ok((F1 { max_hz, max_apb1_hz }, Oscillators { hsi_hz, hse_hz, lse, startup_us }))
     }

@@ -7,7 +7,7 @@ use super::sources::Source;
 use super::{Controller, Family, Layout, Oscillators, StartUp, Tree, tree};
 use crate::devices::common::register::bit;
 use crate::devices::stm32::PLL48;
-use strobe_sim::kernel::device::{Context, Create};
+use strobe_sim::kernel::device::{Context, Create, OptionError};
 
 mod pll;
 
@@ -105,7 +105,7 @@ impl Family for F4 {
         outputs: (0xff60_0000, "the clock outputs MCO1 and MCO2 are"),
     };
 
-    fn new(cx: &mut Create) -> Result<(Self, Oscillators), String> {
+    fn new(cx: &mut Create) -> Result<(Self, Oscillators), OptionError> {
         let Options { hsi_hz, hse_hz, lse, max_hz, max_apb_hz, startup_us } = cx.options()?;
         let mut family =
             F4 { max_hz, max_apb_hz, pllcfgr: 0, plli2scfgr: 0, sscgr: 0, low_power: [0; 5] };

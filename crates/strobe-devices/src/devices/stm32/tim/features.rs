@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use strobe_sim::kernel::device::OptionError;
+
 /// No STM32F0 or F4 timer has more channels.
 pub(super) const MAX_CHANNELS: usize = 4;
 
@@ -29,12 +31,20 @@ impl Default for Features {
 
 impl Features {
     /// Whether such a timer exists.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), OptionError> {
         if self.channels > MAX_CHANNELS {
-            return Err(format!("channels = {}: a timer has 0 to {MAX_CHANNELS}", self.channels));
+            return Err(OptionError::Number {
+                option: "channels",
+                value: self.channels as u64,
+                allowed: format!("a timer has 0 to {MAX_CHANNELS}").into(),
+            });
         }
         if ![16, 32].contains(&self.bits) {
-            return Err(format!("bits = {}: a timer counts 16 or 32 bits", self.bits));
+            return Err(OptionError::Number {
+                option: "bits",
+                value: self.bits.into(),
+                allowed: "a timer counts 16 or 32 bits".into(),
+            });
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 
 use super::{BRR, CLEARABLE, CR1, CR2, CR3, RDR, TDR, Usart, isr};
 use crate::devices::common::register::{bit, merge, part};
-use strobe_sim::kernel::device::{Context, Create, Device, Reading, SerialEnd, Size};
+use strobe_sim::kernel::device::{Context, Create, Device, OptionError, Reading, SerialEnd, Size};
 use strobe_sim::kernel::signal::SignalId;
 
 /// Offsets in this map; the names without `V1` are the newer map's.
@@ -44,7 +44,7 @@ struct UsartV1 {
 }
 
 /// Makes a port with the registers of STM32F1, F2 and F4.
-pub(in crate::devices::stm32) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+pub(in crate::devices::stm32) fn create(cx: &mut Create) -> Result<Box<dyn Device>, OptionError> {
     let port = Usart::create(cx)?;
     Ok(Box::new(UsartV1 { port, cr1: 0, cr3: 0, seen: 0 }))
 }

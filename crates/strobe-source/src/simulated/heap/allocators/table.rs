@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Role;
+use super::{FunctionError, Role, TableError};
 
 /// What comes with the project.
 pub(super) const BUILTIN: &str = include_str!("../allocators.toml");
@@ -117,26 +117,29 @@ impl Allocators {
     ///
     /// # Errors
     /// When it is not TOML, or an entry makes no sense; the text names it.
-    pub fn parse(toml: &str) -> Result<Self, String> {
-        let parsed: Allocators =
-            toml::from_str(toml).map_err(|e| e.to_string().trim_end().to_owned())?;
+    pub fn parse(toml: &str) -> Result<Self, TableError> {
+        let parsed: Allocators = toml::from_str(toml)
+            .map_err(|e| TableError::Syntax { message: e.to_string().trim_end().to_owned() })?;
         for allocator in &parsed.allocator {
-            let name = &allocator.name;
             let functions = parsed.of(allocator)?;
             if functions.is_empty() {
-                return Err(format!("allocator {name}: it has no functions"));
+                return Err(TableError::NoFunctions { allocator: allocator.name.clone() });
             }
             for function in functions {
                 let shown = function.names.first().map_or("a function without names", |n| n);
-                function.role().map_err(|why| format!("allocator {name}: {shown}: {why}"))?;
+                function.role().map_err(|error| TableError::Function {
+                    allocator: allocator.name.clone(),
+                    function: shown.to_owned(),
+                    error,
+                })?;
             }
             let bytes = allocator.usable.as_ref().map(|usable| usable.bytes);
             if bytes.is_some_and(|bytes| !matches!(bytes, 1 | 2 | 4)) {
-                return Err(format!("allocator {name}: usable: bytes are 1, 2 or 4"));
+                return Err(TableError::UsableBytes { allocator: allocator.name.clone() });
             }
         }
         if parsed.allocator.is_empty() {
-            return Err("at least one [[allocator]] is needed".to_owned());
+            return Err(TableError::Empty);
         }
         Ok(parsed)
     }
@@ -151,12 +154,13 @@ impl Allocators {
     }
 
     /// The functions of an allocator.
-    pub(super) fn of<'a>(&'a self, allocator: &'a Allocator) -> Result<&'a [Function], String> {
+    pub(super) fn of<'a>(&'a self, allocator: &'a Allocator) -> Result<&'a [Function], TableError> {
         match &allocator.functions {
             Functions::Own(list) => Ok(list),
             Functions::Shared(name) => {
-                self.functions.get(name).map(Vec::as_slice).ok_or_else(|| {
-                    format!("allocator {}: there is no list of functions {name}", allocator.name)
+                self.functions.get(name).map(Vec::as_slice).ok_or_else(|| TableError::UnknownList {
+                    allocator: allocator.name.clone(),
+                    list: name.clone(),
                 })
             }
         }
@@ -165,7 +169,7 @@ impl Allocators {
 
 impl Function {
     /// What it does.
-    pub(super) fn role(&self) -> Result<Role, String> {
+    pub(super) fn role(&self) -> Result<Role, FunctionError> {
         let Function { size, count, pointer, alignment, out, .. } = self;
         let Function { grows, memory, pool, at, layout, .. } = self;
         let (names, adds) = (&self.names, self.adds);
@@ -173,27 +177,27 @@ impl Function {
         let of_layout = layout.map(|at| at.saturating_add(1));
         let all = [size, count, pointer, alignment, out, grows, memory, pool, &of_layout];
         if names.is_empty() || names.iter().any(|name| name.trim_matches('*').is_empty()) {
-            return Err("names are missing".to_owned());
+            return Err(FunctionError::NoNames);
         }
         if layout.is_some() && (size.is_some() || pointer.is_some()) {
-            return Err("layout is of what allocates, in place of size".to_owned());
+            return Err(FunctionError::Layout);
         }
         if all.iter().any(|argument| argument.is_some_and(|n| n > 3)) {
-            return Err("only the first four arguments, 0 to 3, can be seen".to_owned());
+            return Err(FunctionError::Argument);
         }
         if at.is_some() && pool.is_none() {
-            return Err("at is where a pool keeps the size of its blocks: pool is missing".into());
+            return Err(FunctionError::NoPool);
         }
         let alone = match (self.own, self.passes) {
             (false, false) => None,
             (true, false) => Some((Role::Own, "own")),
             (false, true) => Some((Role::Passes, "passes")),
-            (true, true) => return Err("it is either own, or passes".to_owned()),
+            (true, true) => return Err(FunctionError::OwnAndPasses),
         };
         if let Some((role, name)) = alone {
             return match all.iter().all(|argument| argument.is_none()) && !adds {
                 true => Ok(role),
-                false => Err(format!("{name} is without arguments")),
+                false => Err(FunctionError::Arguments { key: name }),
             };
         }
         if let Some(memory) = *memory {
@@ -201,7 +205,7 @@ impl Function {
                 (Some(size), [None, None, None, None, None, None, None]) if !adds => {
                     Ok(Role::Give { memory, size })
                 }
-                _ => Err("memory is with size alone".to_owned()),
+                _ => Err(FunctionError::Memory),
             };
         }
         let role = match (*pointer, size.or(of_layout), *grows, *pool) {
@@ -214,14 +218,10 @@ impl Function {
                 Role::Reallocate { pointer, size, count: *count }
             }
             (Some(pointer), None, None, None) if count.is_none() => Role::Free { pointer, adds },
-            _ => {
-                return Err(
-                    "it needs size, pointer, both, pool, grows, memory, own or passes".to_owned()
-                );
-            }
+            _ => return Err(FunctionError::Role),
         };
         match adds && !matches!(role, Role::Free { .. }) {
-            true => Err("adds is for what frees".to_owned()),
+            true => Err(FunctionError::Adds),
             false => Ok(role),
         }
     }

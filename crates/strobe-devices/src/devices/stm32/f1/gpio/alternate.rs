@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use strobe_sim::kernel::device::{Context, Create, DeviceId};
+use strobe_sim::kernel::device::{Context, Create, DeviceId, OptionError};
 use strobe_sim::kernel::signal::SignalId;
 
 /// A port's options.
@@ -34,21 +34,27 @@ struct Route {
 }
 
 impl Route {
-    fn parse(text: &str, cx: &mut Create) -> Result<Self, String> {
+    fn parse(text: &str, cx: &mut Create) -> Result<Self, OptionError> {
         let (name, input) = match text.trim().strip_prefix('<') {
             Some(rest) => (rest, true),
             None => (text.trim(), false),
         };
         let mut words = name.split_whitespace();
-        let name = words.next().ok_or("alternate: a name is missing")?;
+        let name =
+            words.next().ok_or_else(|| OptionError::invalid("alternate", "a name is missing"))?;
         let mut conditions = Vec::new();
         while let Some(word) = words.next() {
             let level = match word {
                 "when" => true,
                 "unless" => false,
-                _ => return Err(format!("alternate {text:?}: expected WIRE [when|unless WIRE]")),
+                _ => {
+                    let expected = "expected WIRE [when|unless WIRE]";
+                    return Err(OptionError::text("alternate", text, expected));
+                }
             };
-            let wire = words.next().ok_or(format!("alternate {text:?}: {word} what?"))?;
+            let wire = words
+                .next()
+                .ok_or_else(|| OptionError::text("alternate", text, format!("{word} what?")))?;
             conditions.push((cx.signal(wire), level));
         }
         let device = name.split('_').next().unwrap_or(name).to_owned();
@@ -78,12 +84,13 @@ pub(super) struct Alternates {
 }
 
 impl Alternates {
-    pub(super) fn new(options: &Options, cx: &mut Create) -> Result<Self, String> {
+    pub(super) fn new(options: &Options, cx: &mut Create) -> Result<Self, OptionError> {
         let mut all: [Vec<Route>; 16] = std::array::from_fn(|_| Vec::new());
         for (pin, routes) in &options.alternate {
             let number = pin.parse::<usize>().ok().filter(|n| *n < 16);
-            let number =
-                number.ok_or_else(|| format!("alternate: `{pin}` is not a pin, 0 to 15"))?;
+            let number = number.ok_or_else(|| {
+                OptionError::invalid("alternate", format!("`{pin}` is not a pin, 0 to 15"))
+            })?;
             for route in routes {
                 all[number].push(Route::parse(route, cx)?);
             }
