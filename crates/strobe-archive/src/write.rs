@@ -46,7 +46,7 @@ fn columns<W: std::io::Write + Send>(
     figures: &[Figure],
 ) -> Result<(), ParquetError> {
     let n = figures.len();
-    let same = Same { n };
+    let same = UnchangedParts { n };
     same.text(group, Some(&origin.measurement))?;
     same.time(group, Some(origin.time))?;
     same.text(group, origin.commit.as_deref())?;
@@ -77,11 +77,11 @@ fn columns<W: std::io::Write + Send>(
 }
 
 /// Columns with one value in all rows.
-struct Same {
+struct UnchangedParts {
     n: usize,
 }
 
-impl Same {
+impl UnchangedParts {
     fn text<W: std::io::Write + Send>(
         &self,
         group: &mut SerializedRowGroupWriter<'_, W>,

@@ -51,7 +51,7 @@ pub enum Error {
     },
     /// It contradicts itself.
     #[error("the measurement does not hold together: {0}")]
-    Broken(#[from] InvalidMeasurement),
+    InvalidMeasurement(#[from] InvalidMeasurement),
 }
 
 /// Whether a file that begins like this may be a measurement.

@@ -169,7 +169,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let settings = simulate::heap_settings(&args.setup, args.wanted()?, args.marks())?;
     let done = simulate::Run::new((path, &firmware), &choice, &args.setup, settings).once()?;
     let mut measurement = done.record.measurement();
-    done.heaps.unwrap_or_default().instead_of(&mut measurement);
+    done.heaps.unwrap_or_default().replace_sections(&mut measurement);
     heap_by_layer(&mut measurement, &layers);
     shown(args, measurement)?;
     Ok(exit::code_for(&done.record))
@@ -184,7 +184,7 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     simulate::never_reached(&mut ran[rig.chosen].record, &args.setup);
     let mut measurement = rig.measurement(&ran);
     for (part, i) in measurement.parts.iter_mut().zip(rig.reported()) {
-        ran[i].heaps.take().unwrap_or_default().instead_of(&mut part.measurement);
+        ran[i].heaps.take().unwrap_or_default().replace_sections(&mut part.measurement);
         heap_by_layer(&mut part.measurement, &layers);
     }
     shown(args, measurement)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use strobe_decode::container::Header;
 use strobe_decode::kit;
 use strobe_decode::swo::packet::Packet;
-use strobe_decode::swo::timeline::{Event, Events, What};
+use strobe_decode::swo::timeline::{Event, EventKind, Events};
 use strobe_decode::trace_settings::TraceSettings;
 use strobe_report::grouped;
 use strobe_source::traced::{Intake, Listener, Payload};
@@ -35,8 +35,8 @@ struct Counts {
 impl Events for Counts {
     fn event(&mut self, event: Event) {
         match event.what {
-            What::Undecodable | What::Gap | What::Doubtful(_) => {}
-            What::Packet(packet) => {
+            EventKind::Undecodable | EventKind::Gap | EventKind::Doubtful(_) => {}
+            EventKind::Packet(packet) => {
                 self.packets += 1;
                 match packet {
                     Packet::PcSample(_) | Packet::Sleep => self.samples += 1,

@@ -181,7 +181,7 @@ enum Ended {
     /// The user has seen enough, or somebody asked for the end.
     Interrupted,
     /// The link broke.
-    Broken(Error),
+    InvalidMeasurement(Error),
     /// Nothing came.
     Silent,
 }
@@ -227,7 +227,7 @@ impl Session<'_> {
             self.take(&mut bytes)?;
             match came {
                 Ok(ReadOutcome::Ended) => return Ok(Ended::Well("the source ended")),
-                Err(error) => return Ok(Ended::Broken(error)),
+                Err(error) => return Ok(Ended::InvalidMeasurement(error)),
                 Ok(ReadOutcome::Note(note)) => self.note(&note)?,
                 Ok(ReadOutcome::Samples(samples)) => self.samples(&samples)?,
                 Ok(ReadOutcome::Bytes | ReadOutcome::Nothing) => {}
@@ -364,10 +364,10 @@ impl Session<'_> {
         let why = match &ended {
             Ended::Well(why) => (*why).to_owned(),
             Ended::Interrupted => interrupt::by().to_owned(),
-            Ended::Broken(error) => error.to_string(),
+            Ended::InvalidMeasurement(error) => error.to_string(),
             Ended::Silent => "nothing came".to_owned(),
         };
-        if let Ended::Broken(_) = ended {
+        if let Ended::InvalidMeasurement(_) = ended {
             self.note(&Note::Gap { why: why.clone() })?;
         }
         if let Ok(Some(note)) = &closed {
@@ -388,7 +388,7 @@ impl Session<'_> {
                 }
                 Err(exit::no_link(silent(None, &self.opened)))
             }
-            Ended::Broken(error) => Err(exit::no_link(format!(
+            Ended::InvalidMeasurement(error) => Err(exit::no_link(format!(
                 "{error}; {} bytes up to there are in the recording",
                 self.live.bytes()
             ))),

@@ -48,7 +48,7 @@ impl Time {
 
 /// The content of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     /// A packet, timestamps included.
     Packet(Packet),
     /// A packet that may be wrong: there are undecodable bytes nearby. Its timestamps count for
@@ -68,7 +68,7 @@ pub struct Event {
     /// How many bytes it has.
     pub bytes: u64,
     /// The content.
-    pub what: What,
+    pub what: EventKind,
     /// When it happened.
     pub time: Time,
 }
@@ -103,14 +103,14 @@ impl Piece {
     pub fn event(&self, time: Time) -> Option<Event> {
         let Raw { at, length, payload, .. } = self.0;
         let (bytes, what) = match (length, payload) {
-            (0, 0) => (0, What::Gap),
-            (0, bytes) => (bytes, What::Undecodable),
+            (0, 0) => (0, EventKind::Gap),
+            (0, bytes) => (bytes, EventKind::Undecodable),
             // The decoder only emits defined packets.
             (length, _) if self.0.page & Piece::DOUBTFUL != 0 => {
                 let raw = Raw { page: self.0.page & !Piece::DOUBTFUL, ..self.0 };
-                (u64::from(length), What::Doubtful(raw.packet()?))
+                (u64::from(length), EventKind::Doubtful(raw.packet()?))
             }
-            (length, _) => (u64::from(length), What::Packet(self.0.packet()?)),
+            (length, _) => (u64::from(length), EventKind::Packet(self.0.packet()?)),
         };
         Some(Event { at, bytes, what, time })
     }

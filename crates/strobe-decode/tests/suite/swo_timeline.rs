@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use strobe_decode::swo::packet::{Packet, Relation};
 use strobe_decode::swo::reader::{Framing, Hint, Reader, framing};
-use strobe_decode::swo::timeline::{Event, Time, What};
+use strobe_decode::swo::timeline::{Event, EventKind, Time};
 use strobe_synth::Rng;
 use strobe_synth::swo::{Stream, etm, frames, mixed};
 
@@ -29,7 +29,7 @@ fn read_pieces<'a>(
 fn samples(stream: &Stream) -> Vec<(u32, Time)> {
     let (events, _) = read(&stream.bytes, Framing::Bare);
     let sample = |event: &Event| match event.what {
-        What::Packet(Packet::PcSample(pc)) => Some((pc, event.time)),
+        EventKind::Packet(Packet::PcSample(pc)) => Some((pc, event.time)),
         _ => None,
     };
     events.iter().filter_map(sample).collect()

@@ -53,7 +53,7 @@ pub(super) enum Meaning<'e> {
 /// What the table can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Means {
+enum MeaningRow {
     ThreadNamed,
     ThreadExists,
     ThreadEnds,
@@ -78,31 +78,31 @@ enum Means {
     Idle,
 }
 
-impl Means {
+impl MeaningRow {
     /// In words, for a report.
     fn name(self) -> &'static str {
         match self {
-            Means::ThreadNamed | Means::ThreadExists => "thread exists",
-            Means::ThreadEnds => "thread ends",
-            Means::ThreadRuns => "thread runs",
-            Means::ThreadStops => "thread stops",
-            Means::Switch => "another thread runs",
-            Means::InterruptEnters => "handler begins",
-            Means::InterruptExits => "handler ends",
-            Means::FunctionEnters => "function begins",
-            Means::FunctionExits => "function ends",
-            Means::StackDepth => "depth of a stack",
-            Means::HeapAlloc => "block taken",
-            Means::HeapFree => "block freed",
-            Means::TransferStarts => "transfer begins",
-            Means::TransferEnds => "transfer ends",
-            Means::TimerStarts => "timer starts",
-            Means::TimerStops => "timer stops",
-            Means::WindowStarts => "measurement begins",
-            Means::WindowStops => "measurement ends",
-            Means::PauseStarts => "tracer pauses",
-            Means::PauseStops => "tracer goes on",
-            Means::Idle => "idle",
+            MeaningRow::ThreadNamed | MeaningRow::ThreadExists => "thread exists",
+            MeaningRow::ThreadEnds => "thread ends",
+            MeaningRow::ThreadRuns => "thread runs",
+            MeaningRow::ThreadStops => "thread stops",
+            MeaningRow::Switch => "another thread runs",
+            MeaningRow::InterruptEnters => "handler begins",
+            MeaningRow::InterruptExits => "handler ends",
+            MeaningRow::FunctionEnters => "function begins",
+            MeaningRow::FunctionExits => "function ends",
+            MeaningRow::StackDepth => "depth of a stack",
+            MeaningRow::HeapAlloc => "block taken",
+            MeaningRow::HeapFree => "block freed",
+            MeaningRow::TransferStarts => "transfer begins",
+            MeaningRow::TransferEnds => "transfer ends",
+            MeaningRow::TimerStarts => "timer starts",
+            MeaningRow::TimerStops => "timer stops",
+            MeaningRow::WindowStarts => "measurement begins",
+            MeaningRow::WindowStops => "measurement ends",
+            MeaningRow::PauseStarts => "tracer pauses",
+            MeaningRow::PauseStops => "tracer goes on",
+            MeaningRow::Idle => "idle",
         }
     }
 }
@@ -112,7 +112,7 @@ impl Means {
 #[serde(deny_unknown_fields)]
 struct Entry {
     name: String,
-    means: Means,
+    means: MeaningRow,
     #[serde(default)]
     when: BTreeMap<String, String>,
     thread: Option<String>,
@@ -251,7 +251,7 @@ impl Entry {
 
     /// That it names what its meaning needs.
     fn check(&self) -> Result<(), Error> {
-        use Means::*;
+        use MeaningRow::*;
         let needs: &[(&'static str, &Option<String>)] = match self.means {
             ThreadNamed | ThreadExists | ThreadEnds | ThreadRuns | ThreadStops => {
                 &[("thread", &self.thread)]
@@ -282,30 +282,30 @@ impl Entry {
         let thread = signed(&self.thread);
         let name = || text(&self.called).filter(|name| !name.is_empty());
         let meaning = match self.means {
-            Means::ThreadNamed | Means::ThreadExists => {
+            MeaningRow::ThreadNamed | MeaningRow::ThreadExists => {
                 Meaning::Thread { thread: thread?, name: name() }
             }
-            Means::ThreadEnds => Meaning::ThreadEnds { thread: thread? },
-            Means::ThreadRuns => Meaning::Runs { thread: thread?, name: name() },
-            Means::ThreadStops => Meaning::Stops { thread: thread? },
-            Means::Switch => {
+            MeaningRow::ThreadEnds => Meaning::ThreadEnds { thread: thread? },
+            MeaningRow::ThreadRuns => Meaning::Runs { thread: thread?, name: name() },
+            MeaningRow::ThreadStops => Meaning::Stops { thread: thread? },
+            MeaningRow::Switch => {
                 Meaning::Switch { thread: thread?, next: signed(&self.next)?, name: name() }
             }
-            Means::InterruptEnters | Means::InterruptExits => Meaning::Interrupt {
+            MeaningRow::InterruptEnters | MeaningRow::InterruptExits => Meaning::Interrupt {
                 number: signed(&self.number)?,
-                enters: self.means == Means::InterruptEnters,
+                enters: self.means == MeaningRow::InterruptEnters,
             },
-            Means::FunctionEnters | Means::FunctionExits => Meaning::Function {
+            MeaningRow::FunctionEnters | MeaningRow::FunctionExits => Meaning::Function {
                 thread: thread.unwrap_or(0),
                 function: address(&self.function)?,
-                enters: self.means == Means::FunctionEnters,
+                enters: self.means == MeaningRow::FunctionEnters,
             },
-            Means::StackDepth => Meaning::Stack {
+            MeaningRow::StackDepth => Meaning::Stack {
                 thread: thread?,
                 function: address(&self.function).unwrap_or(0),
                 bytes: unsigned(&self.bytes)?,
             },
-            Means::HeapAlloc => Meaning::Alloc {
+            MeaningRow::HeapAlloc => Meaning::Alloc {
                 thread,
                 address: unsigned(&self.address)?,
                 bytes: unsigned(&self.bytes)?,
@@ -318,22 +318,22 @@ impl Entry {
                     .filter(|caller| *caller != 0)
                     .collect(),
             },
-            Means::HeapFree => Meaning::Free { address: unsigned(&self.address)? },
-            Means::TransferStarts | Means::TransferEnds => Meaning::Transfer {
+            MeaningRow::HeapFree => Meaning::Free { address: unsigned(&self.address)? },
+            MeaningRow::TransferStarts | MeaningRow::TransferEnds => Meaning::Transfer {
                 interface: text(&self.interface)?,
                 direction: text(&self.direction).unwrap_or_default(),
                 bytes: unsigned(&self.bytes),
-                starts: self.means == Means::TransferStarts,
+                starts: self.means == MeaningRow::TransferStarts,
             },
-            Means::TimerStarts | Means::TimerStops => Meaning::Timer {
+            MeaningRow::TimerStarts | MeaningRow::TimerStops => Meaning::Timer {
                 timer: text(&self.timer)?,
-                starts: self.means == Means::TimerStarts,
+                starts: self.means == MeaningRow::TimerStarts,
             },
-            Means::WindowStarts => Meaning::Window { starts: true },
-            Means::WindowStops => Meaning::Window { starts: false },
-            Means::PauseStarts => Meaning::Pause { starts: true },
-            Means::PauseStops => Meaning::Pause { starts: false },
-            Means::Idle => Meaning::Idle,
+            MeaningRow::WindowStarts => Meaning::Window { starts: true },
+            MeaningRow::WindowStops => Meaning::Window { starts: false },
+            MeaningRow::PauseStarts => Meaning::Pause { starts: true },
+            MeaningRow::PauseStops => Meaning::Pause { starts: false },
+            MeaningRow::Idle => Meaning::Idle,
         };
         Some(meaning)
     }

@@ -65,7 +65,7 @@ impl Heaps {
 
     /// Makes of the measurement of a run one of its heaps alone: what else the run was measured by
     /// goes, its findings stay.
-    pub fn instead_of(self, measurement: &mut Measurement) {
+    pub fn replace_sections(self, measurement: &mut Measurement) {
         measurement.totals.clear();
         measurement.balances.clear();
         measurement.sections.clear();
@@ -78,7 +78,7 @@ impl Heaps {
 
 /// Of a run that did not watch allocators, if the firmware has any: the peak as they keep it
 /// themselves, with what they need for each block, or why it is unknown.
-fn glance(firmware: &Firmware, run: &Run) -> Option<Heaps> {
+fn peak_without_watch(firmware: &Firmware, run: &Run) -> Option<Heaps> {
     let found = find(firmware, None, false).ok()?;
     let word = |address| run.machine.bus().peek(address, Size::Word);
     let kept = found.heaps.iter().find_map(|heap| {
@@ -128,7 +128,7 @@ fn chosen_calls(firmware: &Firmware, run: &Run) -> Vec<measurement::Calls> {
 /// What was seen of the heaps.
 pub(super) fn seen(firmware: &Firmware, run: &Run) -> Option<Heaps> {
     if run.allocators.is_none() {
-        return glance(firmware, run);
+        return peak_without_watch(firmware, run);
     }
     let calls = &run.machine.observer().1.0;
     let heap = calls.heap.as_ref()?;

@@ -3,7 +3,7 @@
 use crate::code_profile::Who;
 use crate::traced::totals::{EventCounter, PacketKind};
 use strobe_decode::swo::packet::{Counters, Packet, Raw};
-use strobe_decode::swo::timeline::{Event, Events, Group, Time, What};
+use strobe_decode::swo::timeline::{Event, EventKind, Events, Group, Time};
 
 use super::channels::Channels;
 use super::doubt::Steps;
@@ -355,17 +355,17 @@ impl Events for Accumulator {
 
     fn event(&mut self, event: Event) {
         match event.what {
-            What::Packet(packet) => {
+            EventKind::Packet(packet) => {
                 self.in_doubt = false;
                 self.packet(packet, event.bytes, event.time);
             }
-            What::Doubtful(_) => {
+            EventKind::Doubtful(_) => {
                 self.kinds.add_doubtful(event.bytes);
                 if !std::mem::replace(&mut self.in_doubt, true) {
                     self.lost();
                 }
             }
-            What::Undecodable | What::Gap => self.lost(),
+            EventKind::Undecodable | EventKind::Gap => self.lost(),
         }
     }
 }

@@ -16,7 +16,7 @@ use strobe_decode::kit::Transport;
 use strobe_symbols::Firmware;
 
 pub(super) use self::frames::Frames;
-pub(super) use self::reader::{Reader, Record, What};
+pub(super) use self::reader::{Reader, Record, RecordKind};
 pub(super) use self::totals::Totals;
 
 /// The id whose name describes the kit.

@@ -9,7 +9,7 @@ use strobe_decode::container::{Header, Note};
 use strobe_decode::kit::Transport;
 use strobe_decode::swo::packet::Packet;
 use strobe_decode::swo::reader::Hint;
-use strobe_decode::swo::timeline::{Event, Events, Group, What};
+use strobe_decode::swo::timeline::{Event, EventKind, Events, Group};
 use strobe_model::measurement::{Finding, Timeline, Unbalanced};
 use strobe_symbols::Firmware;
 
@@ -93,7 +93,7 @@ impl Events for Sinks {
 
     fn event(&mut self, event: Event) {
         if !self.ports.is_empty()
-            && let What::Packet(Packet::Instrumentation { port, bytes, value }) = event.what
+            && let EventKind::Packet(Packet::Instrumentation { port, bytes, value }) = event.what
         {
             self.write(port, &value.to_le_bytes()[..usize::from(bytes).min(4)]);
         }

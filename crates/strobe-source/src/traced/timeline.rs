@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use strobe_decode::swo::packet::{ExceptionAction, Packet};
-use strobe_decode::swo::timeline::{Event, Events, What};
+use strobe_decode::swo::timeline::{Event, EventKind, Events};
 use strobe_model::measurement::{Timeline, TimelineBuilder, TrackKind, Unit};
 use strobe_symbols::Firmware;
 
@@ -209,36 +209,36 @@ impl Tracks {
         self.recorded_ns = now;
         let number = KIT + i64::from(record.id);
         match record.what {
-            kit::What::Begin if self.regions.len() < MOST_REGIONS => {
+            kit::RecordKind::Begin if self.regions.len() < MOST_REGIONS => {
                 self.regions.push((record.id, now));
             }
-            kit::What::Begin => {}
-            kit::What::End => {
+            kit::RecordKind::Begin => {}
+            kit::RecordKind::End => {
                 if let Some(at) = self.regions.iter().rposition(|(id, _)| *id == record.id) {
                     let (_, begin) = self.regions.remove(at);
                     let track = self.track(TrackKind::Marks, number, "");
                     self.span(track, begin, now);
                 }
             }
-            kit::What::Value(value) => {
+            kit::RecordKind::Value(value) => {
                 let track = self.track(TrackKind::Counter, number, "");
                 if self.has_room() {
                     self.line.value(track, now, value);
                 }
             }
-            kit::What::Mark => {
+            kit::RecordKind::Mark => {
                 let track = self.track(TrackKind::Marks, number, "");
                 if self.has_room() {
                     self.line.moment(track, None, now);
                 }
             }
-            kit::What::Bytes(bytes, length) => {
+            kit::RecordKind::Bytes(bytes, length) => {
                 let track = self.track(TrackKind::Marks, number, "");
                 let bytes = bytes.get(..length).unwrap_or_default();
                 self.text(track, bytes.strip_suffix(b"\n").unwrap_or(bytes), now);
             }
             // On the heap's own time line.
-            kit::What::Heap(_) | kit::What::Stack(..) | kit::What::Thread(_) => {}
+            kit::RecordKind::Heap(_) | kit::RecordKind::Stack(..) | kit::RecordKind::Thread(_) => {}
         }
     }
 
@@ -284,29 +284,29 @@ impl Events for Tracks {
     fn event(&mut self, event: Event) {
         let (from, now) = (self.ns(event.time.earliest), self.ns(event.time.likely()));
         self.last_ns = now;
-        let is_doubtful = matches!(event.what, What::Doubtful(_));
+        let is_doubtful = matches!(event.what, EventKind::Doubtful(_));
         match event.what {
-            What::Undecodable => self.gap(from, now, "bytes that are no packet"),
-            What::Gap => self.gap(from, now, "bytes are missing"),
-            What::Doubtful(_) if self.in_doubt => {}
-            What::Doubtful(_) => self.gap(from, now, "packets in doubt"),
-            What::Packet(Packet::Overflow) => self.gap(from, now, "overflow"),
-            What::Packet(Packet::Exception { number, action }) => {
+            EventKind::Undecodable => self.gap(from, now, "bytes that are no packet"),
+            EventKind::Gap => self.gap(from, now, "bytes are missing"),
+            EventKind::Doubtful(_) if self.in_doubt => {}
+            EventKind::Doubtful(_) => self.gap(from, now, "packets in doubt"),
+            EventKind::Packet(Packet::Overflow) => self.gap(from, now, "overflow"),
+            EventKind::Packet(Packet::Exception { number, action }) => {
                 self.exception(number, action, now);
             }
-            What::Packet(Packet::DataTraceValue { comparator, write, value, .. }) => {
+            EventKind::Packet(Packet::DataTraceValue { comparator, write, value, .. }) => {
                 if write && self.thread_comparator == Some(comparator) {
                     self.switch(Some(value), now);
                 } else {
                     self.value(comparator, value, now);
                 }
             }
-            What::Packet(Packet::Instrumentation { port, bytes, value }) => {
+            EventKind::Packet(Packet::Instrumentation { port, bytes, value }) => {
                 self.write(port, bytes, value, now);
             }
-            What::Packet(Packet::PcSample(pc)) => self.sample(Some(pc), now),
-            What::Packet(Packet::Sleep) => self.sample(None, now),
-            What::Packet(_) => {}
+            EventKind::Packet(Packet::PcSample(pc)) => self.sample(Some(pc), now),
+            EventKind::Packet(Packet::Sleep) => self.sample(None, now),
+            EventKind::Packet(_) => {}
         }
         self.in_doubt = is_doubtful;
     }

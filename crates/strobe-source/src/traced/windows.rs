@@ -8,7 +8,7 @@ use std::fmt;
 use crate::traced::totals::TracedWindow;
 use strobe_model::measurement::Finding;
 
-use super::kit::What;
+use super::kit::RecordKind;
 
 /// Something that a firmware sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,13 +96,15 @@ impl Windows {
     }
 
     /// A record of the kit.
-    pub fn record(&mut self, id: u16, what: &What, now: u64) -> Edge {
+    pub fn record(&mut self, id: u16, what: &RecordKind, now: u64) -> Edge {
         let is = |mark: &Option<Mark>, ends: bool| match (mark, what) {
             (Some(Mark::Kit { id: wanted, .. }), _) if *wanted != id => false,
-            (Some(Mark::Kit { value: None, .. }), What::Mark) => true,
-            (Some(Mark::Kit { value: None, .. }), What::Begin) => !ends,
-            (Some(Mark::Kit { value: None, .. }), What::End) => ends,
-            (Some(Mark::Kit { value: Some(wanted), .. }), What::Value(value)) => wanted == value,
+            (Some(Mark::Kit { value: None, .. }), RecordKind::Mark) => true,
+            (Some(Mark::Kit { value: None, .. }), RecordKind::Begin) => !ends,
+            (Some(Mark::Kit { value: None, .. }), RecordKind::End) => ends,
+            (Some(Mark::Kit { value: Some(wanted), .. }), RecordKind::Value(value)) => {
+                wanted == value
+            }
             _ => false,
         };
         let (begins, ends) = (is(&self.bounds.from, false), is(&self.bounds.to, true));
@@ -240,11 +242,11 @@ mod tests {
     fn parts_run_from_a_beginning_to_the_next_end() {
         let mut windows = Windows::new(&region()).unwrap();
         let events = [
-            (What::End, 5),
-            (What::Begin, 10),
-            (What::Begin, 15),
-            (What::End, 20),
-            (What::Begin, 30),
+            (RecordKind::End, 5),
+            (RecordKind::Begin, 10),
+            (RecordKind::Begin, 15),
+            (RecordKind::End, 20),
+            (RecordKind::Begin, 30),
         ];
         let edges = events.map(|(what, at)| {
             let edge = windows.record(1, &what, at);
@@ -252,7 +254,7 @@ mod tests {
         });
         let wanted = [(false, false), (true, false), (false, false), (false, true), (true, false)];
         assert_eq!(edges, wanted);
-        windows.record(2, &What::End, 31);
+        windows.record(2, &RecordKind::End, 31);
         let seen = windows.finish(37);
         assert_eq!((seen.starts, seen.stops, seen.parts, seen.repeated), (3, 2, 2, 2));
         assert_eq!((seen.cycles, seen.open), (10 + 7, true));
@@ -262,7 +264,7 @@ mod tests {
     fn one_mark_can_end_and_begin_a_part() {
         let mut windows = Windows::new(&region()).unwrap();
         for at in [10, 20, 35] {
-            windows.record(1, &What::Mark, at);
+            windows.record(1, &RecordKind::Mark, at);
         }
         let seen = windows.finish(36);
         assert_eq!((seen.parts, seen.cycles, seen.repeated, seen.open), (3, 26, 0, true));
@@ -273,7 +275,7 @@ mod tests {
         let mut windows = Windows::new(&region()).unwrap();
         windows.packets_lost();
         windows.records_lost();
-        windows.record(1, &What::Begin, 10);
+        windows.record(1, &RecordKind::Begin, 10);
         windows.records_lost();
         windows.packets_lost();
         let seen = windows.finish(20);

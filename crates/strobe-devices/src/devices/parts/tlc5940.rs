@@ -288,7 +288,7 @@ impl Drivers {
         }
         self.light.switch(layer, on, clocks);
         if layer == 0 && on {
-            let whole = self.light.has_been_round();
+            let whole = self.light.completed_cycle();
             let picture = self.light.take_picture();
             if whole {
                 cx.show(picture);

@@ -10,7 +10,7 @@ use strobe_sim::kernel::signal::SignalId;
 
 mod alternate;
 
-use alternate::{Alternates, Options, Way};
+use alternate::{Alternates, Options, Selector};
 
 const MODER: u32 = 0x00;
 const OTYPER: u32 = 0x04;
@@ -133,7 +133,7 @@ impl Gpio {
     }
 
     /// The wire that the pin's alternate function selects, if the pin is in that mode.
-    fn selected(&self, pin: usize) -> Option<(SignalId, Way)> {
+    fn selected(&self, pin: usize) -> Option<(SignalId, Selector)> {
         if self.mode(pin) != Mode::Alternate {
             return None;
         }
@@ -144,7 +144,7 @@ impl Gpio {
         let level = match self.mode(pin) {
             Mode::Output => bit(self.odr, pin as u32),
             Mode::Alternate => match self.selected(pin) {
-                Some((wire, Way::Out)) => cx.level(wire),
+                Some((wire, Selector::Out)) => cx.level(wire),
                 _ => return Drive::Open,
             },
             Mode::Input | Mode::Analog => return Drive::Open,
@@ -165,7 +165,10 @@ impl Gpio {
             (_, 1) => true,
             (_, 2) => false,
             (Mode::Input, _) => false,
-            _ => bit(self.otyper, pin as u32) || matches!(self.selected(pin), Some((_, Way::In))),
+            _ => {
+                bit(self.otyper, pin as u32)
+                    || matches!(self.selected(pin), Some((_, Selector::In)))
+            }
         };
         cx.external(self.pins[pin]).unwrap_or(unheld)
     }
@@ -175,7 +178,7 @@ impl Gpio {
         let level = self.level(pin, &drive, cx);
         self.levels = self.levels & !(1 << pin) | u16::from(level) << pin;
         cx.set_pin(self.pins[pin], level, matches!(drive, Drive::Level(_)));
-        if let Some((wire, Way::In)) = self.selected(pin) {
+        if let Some((wire, Selector::In)) = self.selected(pin) {
             cx.set_signal(wire, level);
         }
     }

@@ -129,7 +129,7 @@ impl I2c {
         }
         let period = self.period(cx);
         loop {
-            let wish = master::Wish {
+            let wish = master::PendingAction {
                 start: bit(self.cr1, cr1::START),
                 stop: bit(self.cr1, cr1::STOP),
                 acknowledge: bit(self.cr1, cr1::ACK),

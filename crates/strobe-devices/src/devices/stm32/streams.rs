@@ -16,7 +16,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use stream::{Job, Stream, Way, cr};
+use stream::{Direction, Job, Stream, cr};
 
 use super::dma::{Request, Timing};
 use crate::devices::common::register::{self, bit};
@@ -124,7 +124,7 @@ impl Dma {
     }
 
     fn is_requested(&self, stream: usize, cx: &Context) -> bool {
-        let copies = self.streams[stream].way() == Way::Copy;
+        let copies = self.streams[stream].way() == Direction::Copy;
         copies || self.wires(stream).iter().any(|request| request.is_high(cx))
     }
 

@@ -68,7 +68,7 @@ pub trait Inspector: Any + Debug + Send {
     /// Memory was written, by whichever master of the bus.
     fn written(&mut self, address: u32, size: Size);
     /// The core has accessed memory or a device. Returns whether the call chain matters.
-    fn access(&mut self, access: &Access, at: Standing) -> bool;
+    fn access(&mut self, access: &Access, at: StandingCall) -> bool;
     /// The call chain of the access before, an index into [`Log::chains`].
     fn chain(&mut self, chain: u32);
 }
@@ -86,7 +86,7 @@ pub trait Filter: Any + Debug + Send {
 
 /// In which circumstances memory is accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct StandingCall {
     /// It is memory, not a device.
     pub is_memory: bool,
     /// The outermost of the allocators' calls that are open there, if there is one.
@@ -350,7 +350,7 @@ impl Allocators {
         let is_memory = bus.memory_at(access.address).is_some();
         let mut calls = open.iter().filter(|open| open.passes.is_none());
         let allocating = calls.next().map(|open| open.call);
-        if inspector.access(access, Standing { is_memory, allocating, who, node }) {
+        if inspector.access(access, StandingCall { is_memory, allocating, who, node }) {
             let chain = self.chain(callers, access.pc);
             if let Some(inspector) = &mut self.inspector {
                 inspector.chain(chain);

@@ -27,7 +27,7 @@ mod sums;
 mod wake;
 
 pub(super) use entry::Entry;
-pub use log::{Keep, Kept, Log, Segment, Start, Whose, Worst};
+pub use log::{Keep, Kept, LatencyOwner, Log, Segment, Start, Worst};
 pub use overview::{Lane, Overview, Stretch};
 pub use sums::{Extreme, HandlerRuns, LongestWait, ThreadRuns, Times, Waits};
 use wake::{State, Watched};

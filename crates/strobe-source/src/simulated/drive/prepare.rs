@@ -11,7 +11,7 @@ use strobe_sim::observe::counts::Counts;
 use strobe_sim::observe::deepest::Marks;
 use strobe_sim::observe::heap::Allocators as Watched;
 use strobe_sim::observe::pins::PinLog;
-use strobe_sim::observe::schedule::{Keep, Log, Whose};
+use strobe_sim::observe::schedule::{Keep, LatencyOwner, Log};
 use strobe_symbols::Firmware;
 
 use super::places::{Place, marks, place};
@@ -192,16 +192,16 @@ fn start(
 }
 
 /// Everybody's latencies, or those of the interrupt or thread of that name.
-fn whose(firmware: &Firmware, bus: &Bus, only: Option<&str>) -> Whose {
-    let Some(name) = only else { return Whose::All };
+fn whose(firmware: &Firmware, bus: &Bus, only: Option<&str>) -> LatencyOwner {
+    let Some(name) = only else { return LatencyOwner::All };
     if let Some(exception) = record::exception_named(bus, name) {
-        return Whose::Exception(exception);
+        return LatencyOwner::Exception(exception);
     }
     // A thread without a name goes by the variable that its stack is in.
     let name = name.trim_start_matches('(').trim_end_matches(')').to_owned();
     let stack = firmware.data_symbols().iter().find(|symbol| symbol.name == name);
     let stack = stack.map_or(0..0, |s| s.address..s.address.saturating_add(s.size));
-    Whose::Thread { name, stack }
+    LatencyOwner::Thread { name, stack }
 }
 
 /// Where variables are: (start, end).

@@ -136,7 +136,7 @@ pub enum Area {
     /// From an address to another one, from the beginning.
     Fixed(u32, u32),
     /// What was taken from the system, or what the heap of that index was given.
-    Grown(usize),
+    HeapExtension(usize),
     /// From an address to the end of the last block: the allocator keeps nothing above it.
     Reaching(u32),
     /// Nobody knows.
@@ -342,7 +342,7 @@ fn area(firmware: &Firmware, arena: &Arena, heap: usize) -> Area {
     match (address(&arena.begin), address(&arena.end)) {
         (Some(begin), Some(end)) if begin < end => Area::Fixed(begin, end),
         (Some(begin), None) if arena.reaches => Area::Reaching(begin),
-        _ if arena.grows => Area::Grown(heap),
+        _ if arena.grows => Area::HeapExtension(heap),
         _ => Area::Unknown("the table of allocators does not say where its memory is".to_owned()),
     }
 }

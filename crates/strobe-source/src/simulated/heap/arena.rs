@@ -38,7 +38,7 @@ impl Sample {
 
 /// The memory of heaps over time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Course {
+pub struct FragmentationSeries {
     /// Names of the heaps in it.
     pub name: String,
     /// Moments over the run, in their order; among them the peak and the end.
@@ -48,7 +48,7 @@ pub struct Course {
 }
 
 /// A heap's memory over the run, of each piece of memory that is known.
-pub fn courses(found: &Found, shadow: &Shadow) -> Vec<Course> {
+pub fn courses(found: &Found, shadow: &Shadow) -> Vec<FragmentationSeries> {
     let mut out = Vec::new();
     let mut areas: Vec<&Area> = Vec::new();
     for heap in &found.heaps {
@@ -70,7 +70,7 @@ pub fn courses(found: &Found, shadow: &Shadow) -> Vec<Course> {
         let mut blocks = shadow.blocks.iter().filter(|block| members.contains(&block.heap));
         let shows = match area {
             Area::Unknown(_) => blocks.any(is_elsewhere),
-            Area::Fixed(..) | Area::Grown(_) | Area::Reaching(_) => blocks.next().is_some(),
+            Area::Fixed(..) | Area::HeapExtension(_) | Area::Reaching(_) => blocks.next().is_some(),
         };
         if !shows {
             continue;
@@ -78,16 +78,20 @@ pub fn courses(found: &Found, shadow: &Shadow) -> Vec<Course> {
         let mut names: Vec<&str> = members.iter().map(|&i| found.heaps[i].name.as_str()).collect();
         names.dedup();
         let name = names.join(", ");
-        let nothing =
-            matches!(area, Area::Grown(_)) && memory(shadow, area, u32::MAX, found.base).is_empty();
+        let nothing = matches!(area, Area::HeapExtension(_))
+            && memory(shadow, area, u32::MAX, found.base).is_empty();
         out.push(match area {
-            Area::Unknown(why) => Course { name, unknown: Some(why.clone()), ..Course::default() },
+            Area::Unknown(why) => FragmentationSeries {
+                name,
+                unknown: Some(why.clone()),
+                ..FragmentationSeries::default()
+            },
             _ if nothing => {
                 let why = "no call was seen that takes memory from the system, or gives it any";
                 let why = why.to_owned();
-                Course { name, unknown: Some(why), ..Course::default() }
+                FragmentationSeries { name, unknown: Some(why), ..FragmentationSeries::default() }
             }
-            _ => Course { name, samples: samples(found, shadow, area), unknown: None },
+            _ => FragmentationSeries { name, samples: samples(found, shadow, area), unknown: None },
         });
     }
     out
@@ -156,7 +160,7 @@ fn memory(shadow: &Shadow, area: &Area, order: u32, base: u32) -> Vec<(u32, u32)
         Area::Fixed(begin, end) => return vec![(begin, end)],
         Area::Reaching(begin) => return vec![(begin, u32::MAX)],
         Area::Unknown(_) => return Vec::new(),
-        Area::Grown(heap) => heap,
+        Area::HeapExtension(heap) => heap,
     };
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for grown in shadow.grown.iter().take_while(|grown| grown.order <= order) {

@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 use strobe_sim::device::Size;
 use strobe_sim::observe::Access;
-use strobe_sim::observe::heap::{Call, Inspector, Moment, Standing};
+use strobe_sim::observe::heap::{Call, Inspector, Moment, StandingCall};
 use strobe_sim::observe::schedule::Who;
 
 use super::allocators::{Found, Role};
 use super::bytes::{Byte, Bytes};
-use super::replay::{Change, Grown, Replay};
+use super::replay::{Change, HeapExtension, Replay};
 
 /// Instructions and call chains with a fault that are kept.
 const MOST_FAULTS: usize = 1024;
@@ -293,7 +293,7 @@ impl Inspector for Inspection {
     fn moment(&mut self, moment: Moment, call: &Call) {
         let grown = self.replay.shadow().grown.len();
         self.replay.moment(moment, call);
-        if let Some(&Grown { begin, end, .. }) = self.replay.shadow().grown.get(grown) {
+        if let Some(&HeapExtension { begin, end, .. }) = self.replay.shadow().grown.get(grown) {
             let base = self.found.base;
             let (begin, end) = (begin.wrapping_add(base), end.wrapping_add(base));
             let known = self.found.functions.get(call.function as usize);
@@ -311,7 +311,7 @@ impl Inspector for Inspection {
         for change in self.replay.take_changes() {
             match change {
                 Change::Born(block, from) => self.born(block, from, call, &filled),
-                Change::Gone(block) => self.gone(block),
+                Change::FreedBlock(block) => self.gone(block),
             }
         }
     }
@@ -319,7 +319,7 @@ impl Inspector for Inspection {
     fn reset(&mut self, cycle: u64) {
         self.replay.reset(cycle);
         for change in self.replay.take_changes() {
-            if let Change::Gone(block) = change {
+            if let Change::FreedBlock(block) = change {
                 self.gone(block);
             }
         }
@@ -336,8 +336,8 @@ impl Inspector for Inspection {
         }
     }
 
-    fn access(&mut self, access: &Access, at: Standing) -> bool {
-        let Standing { is_memory, allocating, who, node } = at;
+    fn access(&mut self, access: &Access, at: StandingCall) -> bool {
+        let StandingCall { is_memory, allocating, who, node } = at;
         if let Some(call) = allocating {
             if access.write {
                 self.fills(call, access);

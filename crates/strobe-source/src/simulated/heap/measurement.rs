@@ -22,9 +22,9 @@ use strobe_symbols::Firmware;
 
 use super::Heaps;
 use super::allocators::{Found, Role};
-use super::arena::{self, Course};
+use super::arena::{self, FragmentationSeries};
 use super::inspect::Inspection;
-use super::replay::{Block, How, Shadow};
+use super::replay::{Block, FreeKind, Shadow};
 use super::sampling::Sampler;
 use crate::simulated::record::exception_label;
 pub(super) use each::Calls;
@@ -171,7 +171,7 @@ impl Amount {
 
 /// All blocks, and what became of them, in one pass: there may be millions.
 #[derive(Debug, Clone, Copy, Default)]
-struct Fates {
+struct BlockFates {
     all: Amount,
     freed: Amount,
     live: Amount,
@@ -180,16 +180,16 @@ struct Fates {
     collected: Amount,
 }
 
-impl Fates {
+impl BlockFates {
     fn of(blocks: &[Block]) -> Self {
-        let mut fates = Fates::default();
+        let mut fates = BlockFates::default();
         for block in blocks {
             fates.all.add(block);
             let fate = match block.how() {
-                Some(How::Freed) => &mut fates.freed,
-                Some(How::Reset) => &mut fates.reset,
-                Some(How::Replaced) => &mut fates.replaced,
-                Some(How::Collected) => &mut fates.collected,
+                Some(FreeKind::Freed) => &mut fates.freed,
+                Some(FreeKind::Reset) => &mut fates.reset,
+                Some(FreeKind::Replaced) => &mut fates.replaced,
+                Some(FreeKind::Collected) => &mut fates.collected,
                 None => &mut fates.live,
             };
             fate.add(block);
@@ -209,7 +209,7 @@ pub(super) fn heaps(seen: &Seen) -> Heaps {
     let mut places = Places::new(seen);
     let courses = arena::courses(seen.found, seen.shadow);
     let sites = Sites::new(seen, &mut places);
-    let fates = Fates::of(&seen.shadow.blocks);
+    let fates = BlockFates::of(&seen.shadow.blocks);
     let mut out = Heaps {
         totals: totals(seen, &fates, &sites, &courses),
         balances: Vec::new(),
@@ -248,9 +248,14 @@ fn section(id: &str, title: impl Into<String>, content: Content) -> Section {
     Section { id: id.to_owned(), title: title.into(), notes: Vec::new(), content }
 }
 
-fn totals(seen: &Seen, fates: &Fates, sites: &Sites, courses: &[Course]) -> Vec<Total> {
+fn totals(
+    seen: &Seen,
+    fates: &BlockFates,
+    sites: &Sites,
+    courses: &[FragmentationSeries],
+) -> Vec<Total> {
     let shadow = seen.shadow;
-    let Fates { all, freed, live, .. } = *fates;
+    let BlockFates { all, freed, live, .. } = *fates;
     let total = |id: &str, title: &str, quantity| Total {
         id: id.to_owned(),
         title: title.to_owned(),
@@ -293,8 +298,8 @@ fn totals(seen: &Seen, fates: &Fates, sites: &Sites, courses: &[Course]) -> Vec<
 }
 
 /// Allocated = freed + live + what a reset or something else ended.
-fn balances(seen: &Seen, fates: &Fates, out: &mut Heaps) {
-    let Fates { all, freed, live, reset, replaced, collected } = *fates;
+fn balances(seen: &Seen, fates: &BlockFates, out: &mut Heaps) {
+    let BlockFates { all, freed, live, reset, replaced, collected } = *fates;
     let lost = || match seen.is_whole() {
         true => Loss::Known(0),
         false => Loss::Unknown(seen.missed()),

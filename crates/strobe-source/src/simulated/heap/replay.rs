@@ -16,7 +16,8 @@ use rustc_hash::FxHashMap as HashMap;
 use strobe_sim::observe::heap::{Call, End, Log, Moment, Step};
 
 pub use self::shadow::{
-    Block, Failure, Gone, Grown, How, Level, MOST_MISUSES, Misuse, MisuseKind, Shadow,
+    Block, Failure, FreeKind, FreedBlock, HeapExtension, Level, MOST_MISUSES, Misuse, MisuseKind,
+    Shadow,
 };
 use super::allocators::{Found, Role};
 use super::sampling::Halves;
@@ -27,7 +28,7 @@ pub enum Change {
     /// It is there, with the block that was resized into it.
     Born(u32, Option<u32>),
     /// It is no more.
-    Gone(u32),
+    FreedBlock(u32),
 }
 
 /// A replay under way, moment by moment.
@@ -164,9 +165,9 @@ impl Replay {
         let all = self.live.iter_mut().flat_map(std::mem::take);
         let mut all: Vec<u32> = all.map(|(_, block)| block).collect();
         all.sort_unstable();
-        all.into_iter().for_each(|block| self.die(block, How::Reset, None));
+        all.into_iter().for_each(|block| self.die(block, FreeKind::Reset, None));
         self.last.clear();
-        self.out.grown.push(Grown { order: self.now.order, begin: 0, end: 0, heap: None });
+        self.out.grown.push(HeapExtension { order: self.now.order, begin: 0, end: 0, heap: None });
     }
 
     fn finish(mut self) -> Shadow {

@@ -9,7 +9,7 @@ use strobe_sim::observe::heap::{Allocators as Watched, End, Entry, Log};
 use strobe_sim::observe::schedule::Who;
 
 use super::allocators::{Area, Found, Heap, Known, Role};
-use super::replay::{How, MisuseKind, Shadow, replay};
+use super::replay::{FreeKind, MisuseKind, Shadow, replay};
 
 /// malloc, free, realloc, calloc, sbrk.
 fn found() -> Found {
@@ -18,7 +18,7 @@ fn found() -> Found {
         heaps: vec![Heap {
             name: "malloc".to_owned(),
             header: 4,
-            area: Area::Grown(0),
+            area: Area::HeapExtension(0),
             knows_usable: false,
             collects: false,
             least_free: None,
@@ -131,7 +131,7 @@ fn misuse_is_named() {
     assert_eq!(misuses(&shadow), all);
     assert_eq!(shadow.null_frees, 1);
     assert_eq!(live(&shadow), [(0x208, 16)]);
-    assert_eq!(shadow.blocks[1].how(), Some(How::Replaced));
+    assert_eq!(shadow.blocks[1].how(), Some(FreeKind::Replaced));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_reset_ends_all_blocks() {
     w.call(MALLOC, [20, 0], 0x100);
     let shadow = w.replay();
     assert_eq!(live(&shadow), [(0x100, 20)]);
-    assert_eq!(shadow.blocks[0].how(), Some(How::Reset));
+    assert_eq!(shadow.blocks[0].how(), Some(FreeKind::Reset));
     assert_eq!((shadow.peak.bytes, misuses(&shadow)), (20, vec![]));
 }
 
@@ -272,12 +272,12 @@ proptest! {
         prop_assert_eq!(shadow.failures.len() as u64, failed);
         let kinds = misuses(&shadow);
         prop_assert_eq!(kinds.iter().map(|(_, n)| n).sum::<u64>(), doubles, "{:?}", kinds);
-        let bytes = |keep: &dyn Fn(Option<How>) -> bool| -> u64 {
+        let bytes = |keep: &dyn Fn(Option<FreeKind>) -> bool| -> u64 {
             shadow.blocks.iter().filter(|b| keep(b.how())).map(|b| u64::from(b.size)).sum()
         };
         prop_assert_eq!(
             bytes(&|_| true),
-            bytes(&|how| how.is_none()) + bytes(&|how| how == Some(How::Freed))
+            bytes(&|how| how.is_none()) + bytes(&|how| how == Some(FreeKind::Freed))
         );
         let now = shadow.levels.last().copied().unwrap_or_default();
         prop_assert_eq!(now.bytes, bytes(&|how| how.is_none()));

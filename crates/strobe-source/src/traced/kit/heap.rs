@@ -201,7 +201,7 @@ mod tests {
     use proptest::prelude::*;
     use strobe_decode::kit::Values;
 
-    use super::super::reader::{Numbers, What};
+    use super::super::reader::{Numbers, RecordKind};
     use super::*;
 
     fn call(what: HeapWhat) -> HeapCall {
@@ -360,8 +360,8 @@ mod tests {
                     since = Some(0);
                 }
                 match record.what {
-                    What::Heap(call) => all.add(call, 0),
-                    What::Thread(what) => all.thread(what),
+                    RecordKind::Heap(call) => all.add(call, 0),
+                    RecordKind::Thread(what) => all.thread(what),
                     _ => {}
                 }
                 if all.threads.current().is_none() && head >> 28 == 12 && head >> 16 & 0xfff == 0 {

@@ -4,7 +4,7 @@ use strobe_decode::kit::{Values, values_of};
 
 /// What a record holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum RecordKind {
     /// Something happened.
     Mark,
     /// A region begins.
@@ -89,7 +89,7 @@ pub struct Record {
     /// What it is about, as the firmware numbers it.
     pub id: u16,
     /// Its content.
-    pub what: What,
+    pub what: RecordKind,
     /// Its number, from 0 on since reset, in 16 bits.
     pub number: u16,
     /// Records that are missing between the last one and this.
@@ -174,24 +174,24 @@ impl Reader {
     }
 }
 
-fn what(head: u32, values: Values) -> Option<What> {
+fn what(head: u32, values: Values) -> Option<RecordKind> {
     let kind = head >> 28;
     let values = values.last(values_of(kind)?)?;
     let value = || values.first().copied();
     Some(match kind {
-        1 => What::Mark,
-        2 => What::Begin,
-        3 => What::End,
-        4 => What::Value(value()?.into()),
-        5 => What::Value(value()?.cast_signed().into()),
-        8..=11 => What::Bytes(value()?.to_le_bytes(), kind as usize - 7),
+        1 => RecordKind::Mark,
+        2 => RecordKind::Begin,
+        3 => RecordKind::End,
+        4 => RecordKind::Value(value()?.into()),
+        5 => RecordKind::Value(value()?.cast_signed().into()),
+        8..=11 => RecordKind::Bytes(value()?.to_le_bytes(), kind as usize - 7),
         14 => {
             let (address, words) = values.split_first()?;
             let count = (head >> 16 & 0xfff) as usize;
-            What::Stack(*address, words.try_into().ok()?, Some(count).filter(|n| *n <= 8)?)
+            RecordKind::Stack(*address, words.try_into().ok()?, Some(count).filter(|n| *n <= 8)?)
         }
-        15 => What::Thread(thread((head >> 16 & 0xfff) as usize, value()?)?),
-        _ => What::Heap(heap(head, &values)?),
+        15 => RecordKind::Thread(thread((head >> 16 & 0xfff) as usize, value()?)?),
+        _ => RecordKind::Heap(heap(head, &values)?),
     })
 }
 
@@ -252,12 +252,12 @@ mod tests {
         let mut reader = Reader::new(30);
         assert_eq!(reader.take(31, 4, 0xffff_fffe), None);
         let record = reader.take(30, 4, head(5, 6, 0)).expect("a record");
-        assert_eq!((record.id, record.what), (6, What::Value(-2)));
+        assert_eq!((record.id, record.what), (6, RecordKind::Value(-2)));
         // Its record was dropped, and the next one has no value: no mix-up.
         reader.take(31, 4, 1);
         assert_eq!(
             reader.take(30, 4, head(1, 1, 2)).map(|r| (r.what, r.lost)),
-            Some((What::Mark, 1))
+            Some((RecordKind::Mark, 1))
         );
         assert_eq!(reader.take(30, 4, head(4, 6, 3)), None);
         // Lost on the way.
@@ -291,7 +291,7 @@ mod tests {
         let record = reader.take(30, 4, head(12, 15, 0)).expect("a record");
         let what = HeapWhat::Allocated { pointer: 0x2000_0100, size: 24 };
         let call = HeapCall { what, returns_to: 0x0800_0123, exception: 15 };
-        assert_eq!(record.what, What::Heap(call));
+        assert_eq!(record.what, RecordKind::Heap(call));
         // One word is missing; a state that nobody sends.
         reader.take(31, 4, 0x2000_0100);
         assert_eq!(reader.take(30, 4, head(6, 0, 1)), None);
@@ -316,11 +316,11 @@ mod tests {
             reader.take(31, 4, 0x6f64_6e75);
             reader.take(30, 4, head(15, id, 0)).map(|record| record.what)
         };
-        assert_eq!(what(0), Some(What::Thread(ThreadWhat::Runs(0x6f64_6e75))));
+        assert_eq!(what(0), Some(RecordKind::Thread(ThreadWhat::Runs(0x6f64_6e75))));
         let named = ThreadWhat::Named { handle: 0x6f64_6e75, length: 32 };
-        assert_eq!(what(0x120), Some(What::Thread(named)));
+        assert_eq!(what(0x120), Some(RecordKind::Thread(named)));
         let letters = ThreadWhat::Letters { place: 7, bytes: *b"undo" };
-        assert_eq!(what(0x207), Some(What::Thread(letters)));
+        assert_eq!(what(0x207), Some(RecordKind::Thread(letters)));
         for unknown in [1, 0x100, 0x121, 0x208, 0x300, 0xfff] {
             assert_eq!(what(unknown), None, "{unknown:#x}");
         }

@@ -12,7 +12,7 @@ use strobe_symbols::Firmware;
 use super::super::channels::Port;
 use super::super::span::{Lengths, Span, between, likely};
 use super::heap::Calls;
-use super::reader::{Record, What};
+use super::reader::{Record, RecordKind};
 
 /// Values kept of a variable, and places of losses; the first ones.
 const KEPT: usize = 1 << 16;
@@ -60,19 +60,19 @@ impl Totals {
         }
         let id = record.id;
         match record.what {
-            What::Mark => self.marks.entry(id).or_default().add(now),
-            What::Begin => self.regions.entry(id).or_default().begin(now),
-            What::End => self.regions.entry(id).or_default().end(now),
-            What::Value(value) => {
+            RecordKind::Mark => self.marks.entry(id).or_default().add(now),
+            RecordKind::Begin => self.regions.entry(id).or_default().begin(now),
+            RecordKind::End => self.regions.entry(id).or_default().end(now),
+            RecordKind::Value(value) => {
                 add_value(self.values.entry(id).or_default(), value, likely(now));
             }
-            What::Bytes(bytes, length) => {
+            RecordKind::Bytes(bytes, length) => {
                 let bytes = bytes.get(..length).unwrap_or_default();
                 self.channels.entry(id).or_default().write(bytes, self.kit.losses);
             }
-            What::Heap(call) => self.heap.add(call, likely(now)),
-            What::Stack(address, words, count) => self.heap.stack(address, &words, count),
-            What::Thread(what) => self.heap.thread(what),
+            RecordKind::Heap(call) => self.heap.add(call, likely(now)),
+            RecordKind::Stack(address, words, count) => self.heap.stack(address, &words, count),
+            RecordKind::Thread(what) => self.heap.thread(what),
         }
     }
 
@@ -197,7 +197,7 @@ fn add_value(totals: &mut KitValue, value: i64, now: u64) {
 mod tests {
     use super::*;
 
-    fn record(what: What) -> Record {
+    fn record(what: RecordKind) -> Record {
         Record { id: 1, what, number: 0, lost: 0, restarted: false }
     }
 
@@ -205,11 +205,11 @@ mod tests {
     fn regions_nest_and_are_timed() {
         let mut totals = Totals::default();
         for (what, at) in [
-            (What::Begin, 0),
-            (What::Begin, 10),
-            (What::End, 30),
-            (What::End, 100),
-            (What::End, 110),
+            (RecordKind::Begin, 0),
+            (RecordKind::Begin, 10),
+            (RecordKind::End, 30),
+            (RecordKind::End, 100),
+            (RecordKind::End, 110),
         ] {
             totals.add(record(what), (at, at));
         }
@@ -222,13 +222,13 @@ mod tests {
     #[test]
     fn no_time_lies_across_a_loss() {
         let mut totals = Totals::default();
-        totals.add(record(What::Begin), (0, 0));
+        totals.add(record(RecordKind::Begin), (0, 0));
         totals.lost();
-        totals.add(record(What::End), (50, 50));
-        totals.add(record(What::Begin), (60, 60));
-        totals.add(Record { lost: 3, ..record(What::End) }, (70, 70));
-        totals.add(record(What::Begin), (80, 80));
-        totals.add(record(What::End), (85, 90));
+        totals.add(record(RecordKind::End), (50, 50));
+        totals.add(record(RecordKind::Begin), (60, 60));
+        totals.add(Record { lost: 3, ..record(RecordKind::End) }, (70, 70));
+        totals.add(record(RecordKind::Begin), (80, 80));
+        totals.add(record(RecordKind::End), (85, 90));
         let kit = totals.finish(None, &TimeBase::default(), false);
         let region = &kit.regions[0];
         assert_eq!((region.timed, region.vague, region.at_most, region.unmatched), (0, 1, 10, 2));
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn regions_that_never_end_do_not_pile_up() {
         let mut totals = Totals::default();
-        (0..1000).for_each(|at| totals.add(record(What::Begin), (at, at)));
+        (0..1000).for_each(|at| totals.add(record(RecordKind::Begin), (at, at)));
         assert_eq!(totals.regions[&1].open.len(), DEEPEST);
         assert_eq!(
             totals.finish(None, &TimeBase::default(), false).regions[0].unmatched,
@@ -250,10 +250,10 @@ mod tests {
     fn marks_are_counted_with_their_distances() {
         let mut totals = Totals::default();
         for at in [100, 110, 130] {
-            totals.add(record(What::Mark), (at, at));
+            totals.add(record(RecordKind::Mark), (at, at));
         }
         totals.lost();
-        totals.add(record(What::Mark), (500, 500));
+        totals.add(record(RecordKind::Mark), (500, 500));
         let mark = totals.finish(None, &TimeBase::default(), false).marks.remove(0);
         assert_eq!(
             (mark.count, mark.timed, mark.sum, mark.shortest, mark.longest),

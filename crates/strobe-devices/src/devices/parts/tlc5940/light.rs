@@ -142,7 +142,7 @@ impl Light {
     }
 
     /// Whether every layer has had its turn since the last picture.
-    pub(super) fn has_been_round(&self) -> bool {
+    pub(super) fn completed_cycle(&self) -> bool {
         self.seen | 1 == self.all
     }
 

@@ -37,7 +37,7 @@ fn yes() -> bool {
 
 /// Which end drives an alternate function's wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Selector {
     /// The pin drives the peripheral.
     In,
     /// The peripheral drives the pin.
@@ -46,7 +46,7 @@ pub(super) enum Way {
 
 /// The alternate functions of a port.
 pub(super) struct Alternates {
-    wires: [[Option<(SignalId, Way)>; 16]; 16],
+    wires: [[Option<(SignalId, Selector)>; 16]; 16],
     /// (wire, pin, function) of outputs, sorted by wire.
     outputs: Vec<(SignalId, u8, u8)>,
 }
@@ -73,17 +73,17 @@ impl Alternates {
 
     fn add(&mut self, pin: u8, function: u8, name: &str, cx: &mut Create) {
         let (wire, way) = match name.strip_prefix('<') {
-            Some(input) => (cx.signal(input), Way::In),
-            None => (cx.signal(name), Way::Out),
+            Some(input) => (cx.signal(input), Selector::In),
+            None => (cx.signal(name), Selector::Out),
         };
-        if way == Way::Out {
+        if way == Selector::Out {
             cx.listen(wire);
             self.outputs.push((wire, pin, function));
         }
         self.wires[usize::from(pin)][usize::from(function)] = Some((wire, way));
     }
 
-    pub(super) fn wire(&self, pin: usize, function: u8) -> Option<(SignalId, Way)> {
+    pub(super) fn wire(&self, pin: usize, function: u8) -> Option<(SignalId, Selector)> {
         self.wires[pin][usize::from(function)]
     }
 
@@ -103,7 +103,7 @@ impl Alternates {
     /// A peripheral's input that no pin is routed to reads high, as an idle serial line does.
     pub(super) fn release_inputs(&self, cx: &mut Context) {
         for (wire, way) in self.wires.iter().flatten().flatten() {
-            if *way == Way::In {
+            if *way == Selector::In {
                 cx.set_signal(*wire, true);
             }
         }

@@ -32,7 +32,7 @@ pub(super) enum Phase {
 
 /// What CR1 asks for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wish {
+pub(super) struct PendingAction {
     pub(super) start: bool,
     pub(super) stop: bool,
     pub(super) acknowledge: bool,
@@ -112,7 +112,7 @@ impl Master {
     }
 
     /// Goes on by one step; `None` once nothing more can happen by `now`.
-    pub(super) fn step(&mut self, wish: Wish, period: u64, now: u64) -> Option<Done> {
+    pub(super) fn step(&mut self, wish: PendingAction, period: u64, now: u64) -> Option<Done> {
         match self.phase {
             Phase::Free => self.begin(wish, period, now),
             Phase::Held | Phase::Addressed => self.resume(wish, period, now),
@@ -148,18 +148,18 @@ impl Master {
         self.enter(phase, Done::Began)
     }
 
-    fn begin(&mut self, wish: Wish, period: u64, now: u64) -> Option<Done> {
+    fn begin(&mut self, wish: PendingAction, period: u64, now: u64) -> Option<Done> {
         match wish {
-            Wish { start: true, .. } => self.take(Phase::Starting, period, now),
+            PendingAction { start: true, .. } => self.take(Phase::Starting, period, now),
             // Nothing is there to stop.
-            Wish { stop: true, .. } => Some(Done::Stopped),
+            PendingAction { stop: true, .. } => Some(Done::Stopped),
             _ => None,
         }
     }
 
     /// Between two bytes: a condition that firmware wishes for, else the next byte if there can be
     /// one.
-    fn resume(&mut self, wish: Wish, period: u64, now: u64) -> Option<Done> {
+    fn resume(&mut self, wish: PendingAction, period: u64, now: u64) -> Option<Done> {
         if self.phase == Phase::Addressed {
             return None;
         }
@@ -181,7 +181,7 @@ impl Master {
         if goes_on { self.take(Phase::Receiving, BYTE_PERIODS * period, now) } else { None }
     }
 
-    fn addressed(&mut self, byte: u8, wish: Wish) {
+    fn addressed(&mut self, byte: u8, wish: PendingAction) {
         self.transmits = byte & 1 == 0;
         self.selected = self.targets.iter_mut().position(|target| target.select(byte));
         (self.refused, self.shift, self.acknowledge) = (false, None, wish.acknowledge);
@@ -212,7 +212,7 @@ impl Master {
         self.phase = Phase::Held;
     }
 
-    fn received(&mut self, wish: Wish) -> u8 {
+    fn received(&mut self, wish: PendingAction) -> u8 {
         let byte = self.selected.map_or(0xff, |target| self.targets[target].read());
         let acknowledged = if wish.position { self.acknowledge } else { wish.acknowledge };
         self.acknowledge = wish.acknowledge;

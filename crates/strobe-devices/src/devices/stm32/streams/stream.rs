@@ -50,7 +50,7 @@ pub(super) mod flag {
 
 /// Which way a stream moves data: CR.DIR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Direction {
     FromPeripheral,
     ToPeripheral,
     /// From the peripheral address to the memory address, without requests.
@@ -115,11 +115,11 @@ impl Stream {
         bit(self.cr, cr::EN)
     }
 
-    pub(super) fn way(&self) -> Way {
+    pub(super) fn way(&self) -> Direction {
         match self.cr >> cr::DIR & 3 {
-            1 => Way::ToPeripheral,
-            2 => Way::Copy,
-            _ => Way::FromPeripheral,
+            1 => Direction::ToPeripheral,
+            2 => Direction::Copy,
+            _ => Direction::FromPeripheral,
         }
     }
 
@@ -135,12 +135,12 @@ impl Stream {
 
     /// Direct mode: one item in the FIFO at most. Copies always use the FIFO (10.3.6).
     fn is_direct(&self) -> bool {
-        !bit(self.fcr, fcr::DMDIS) && self.way() != Way::Copy
+        !bit(self.fcr, fcr::DMDIS) && self.way() != Direction::Copy
     }
 
     /// 10.3.9: double buffers imply circular mode, which copies do not have.
     fn is_circular(&self) -> bool {
-        (bit(self.cr, cr::CIRC) || bit(self.cr, cr::DBM)) && self.way() != Way::Copy
+        (bit(self.cr, cr::CIRC) || bit(self.cr, cr::DBM)) && self.way() != Direction::Copy
     }
 
     fn size(&self, at: u32) -> Size {
@@ -191,7 +191,7 @@ impl Stream {
         self.fifo = Fifo::default();
         (self.count, self.memory_done) = (self.left, 0);
         self.buffer = usize::from(bit(self.cr, cr::DBM) && bit(self.cr, cr::CT));
-        self.flowing = self.way() == Way::ToPeripheral;
+        self.flowing = self.way() == Direction::ToPeripheral;
         self.closing = false;
         // 10.3.12: a threshold that no number of bursts reaches exactly is refused.
         let burst = self.burst(cr::MBURST) * self.memory_size().bytes();
@@ -206,7 +206,7 @@ impl Stream {
 
     /// 10.3.13: what the FIFO still holds goes to memory, then the stream is off and shows it.
     fn disable(&mut self) {
-        self.closing = self.way() != Way::ToPeripheral && self.fifo.len() > 0;
+        self.closing = self.way() != Direction::ToPeripheral && self.fifo.len() > 0;
         if !self.closing {
             self.finish();
         }
@@ -235,7 +235,7 @@ impl Stream {
         // What is left of the block after the last whole burst goes one by one.
         let beats = if self.left < burst { 1 } else { burst };
         let bytes = beats * size.bytes();
-        let write = self.way() == Way::ToPeripheral;
+        let write = self.way() == Direction::ToPeripheral;
         let ready = if write {
             self.fifo.len() >= bytes
         } else if self.is_direct() {
@@ -259,7 +259,7 @@ impl Stream {
         if !self.is_enabled() || self.memory_left() == 0 {
             return None;
         }
-        let write = self.way() != Way::ToPeripheral;
+        let write = self.way() != Direction::ToPeripheral;
         let (level, left) = (self.fifo.len(), self.memory_left());
         let (size, burst) = (self.memory_size(), self.burst(cr::MBURST));
         let whole = burst * size.bytes();
@@ -356,8 +356,8 @@ impl Stream {
         let (level, threshold) = (self.fifo.len(), self.threshold());
         let item = self.memory_size().bytes();
         self.flowing = match self.way() {
-            Way::ToPeripheral if self.flowing => self.fifo.room() >= item,
-            Way::ToPeripheral => level <= threshold && self.fifo.room() >= item,
+            Direction::ToPeripheral if self.flowing => self.fifo.room() >= item,
+            Direction::ToPeripheral => level <= threshold && self.fifo.room() >= item,
             _ if self.flowing => level >= item,
             _ => level >= threshold,
         };
@@ -365,7 +365,7 @@ impl Stream {
 
     /// SxFCR as it reads.
     pub(super) fn fifo_control(&self) -> u32 {
-        let copies = u32::from(self.way() == Way::Copy) << fcr::DMDIS;
+        let copies = u32::from(self.way() == Direction::Copy) << fcr::DMDIS;
         self.fcr | copies | self.fifo.status() << fcr::FS
     }
 

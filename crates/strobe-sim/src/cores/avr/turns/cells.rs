@@ -32,7 +32,7 @@ pub(super) enum Flag {
 
 /// Why further turns are not the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum Disproof {
     /// They are up to this one.
     Shorter(u64),
     /// The place is the next byte of a counter.
@@ -43,9 +43,9 @@ pub(super) enum Trouble {
     Other,
 }
 
-impl From<Shorter> for Trouble {
+impl From<Shorter> for Disproof {
     fn from(Shorter(last): Shorter) -> Self {
-        Trouble::Shorter(last)
+        Disproof::Shorter(last)
     }
 }
 
@@ -182,7 +182,7 @@ impl<'a> Cells<'a> {
     }
 
     /// Shows that one bit of a byte is the same in all turns.
-    pub(super) fn keeps_bit(&self, cell: Cell, bit: u8) -> Result<(), Trouble> {
+    pub(super) fn keeps_bit(&self, cell: Cell, bit: u8) -> Result<(), Disproof> {
         if self.varying(cell) >> (bit & 7) & 1 == 0 {
             return Ok(());
         }
@@ -196,8 +196,8 @@ impl<'a> Cells<'a> {
     }
 
     /// It is unknown how many turns are the same; perhaps fewer are.
-    pub(super) fn fewer(&self) -> Trouble {
-        Trouble::Shorter(self.last / 16)
+    pub(super) fn fewer(&self) -> Disproof {
+        Disproof::Shorter(self.last / 16)
     }
 
     pub(super) fn flag(&mut self, bit: u8) -> Flag {
@@ -215,7 +215,7 @@ impl<'a> Cells<'a> {
     }
 
     /// Shows that a flag is the same in all turns.
-    pub(super) fn keeps_flag(&mut self, bit: u8) -> Result<(), Trouble> {
+    pub(super) fn keeps_flag(&mut self, bit: u8) -> Result<(), Disproof> {
         match self.flag(bit) {
             Flag::Fixed | Flag::Head => Ok(()),
             Flag::Unknown => Err(self.fewer()),
@@ -229,7 +229,7 @@ impl<'a> Cells<'a> {
     }
 
     /// Shows that the next turn begins as this one has begun, one turn later.
-    pub(super) fn close(&mut self) -> Result<(), Trouble> {
+    pub(super) fn close(&mut self) -> Result<(), Disproof> {
         let registers = (0..32).filter(|&at| self.live.has(at));
         let registers = registers.map(|at| (Address::from(at), self.registers[usize::from(at)]));
         let memory = self.memory.iter().filter(|(.., read)| *read).map(|&(at, cell, _)| (at, cell));
@@ -241,7 +241,7 @@ impl<'a> Cells<'a> {
         flags.try_for_each(|bit| self.keeps_flag(bit))
     }
 
-    fn returns(&self, place: Address, cell: Cell) -> Result<(), Trouble> {
+    fn returns(&self, place: Address, cell: Cell) -> Result<(), Disproof> {
         let counter = match self.at_head(place) {
             Cell::Byte { wide, at } => Some((wide, at)),
             _ => None,
@@ -256,9 +256,9 @@ impl<'a> Cells<'a> {
                 let bits = 8 * counter.places.len() as u32;
                 let moved = end.first.wrapping_sub(begin.first + counter.step);
                 let follows = moved & ((1 << bits) - 1) == 0 && end.step == begin.step;
-                if follows { Ok(()) } else { Err(Trouble::Other) }
+                if follows { Ok(()) } else { Err(Disproof::Other) }
             }
-            _ => Err(Trouble::Other),
+            _ => Err(Disproof::Other),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! without a carry, the others with that of the one before.
 
 use super::super::cpu::{C, N, S, V, Z};
-use super::cells::{Address, Cell, Cells, Trouble};
+use super::cells::{Address, Cell, Cells, Disproof};
 use super::wide::{Shorter, Wide};
 
 /// The longest number, in bytes.
@@ -61,7 +61,7 @@ impl Cells<'_> {
     }
 
     /// A side of a chain with one more byte, above the `bytes` that it has.
-    fn extend(&mut self, operand: Operand, bytes: u32, side: Side) -> Result<Operand, Trouble> {
+    fn extend(&mut self, operand: Operand, bytes: u32, side: Side) -> Result<Operand, Disproof> {
         if let Some((wide, first)) = operand.source {
             let next = Cell::Byte { wide, at: first + bytes as u8 };
             if side.cell == next {
@@ -72,7 +72,7 @@ impl Cells<'_> {
         }
         let adoption = self.adoption(operand, bytes, side.cell);
         if let (Some((counter, next)), Cell::Byte { .. }) = (adoption, side.cell) {
-            return Err(Trouble::Adopt { counter, next });
+            return Err(Disproof::Adopt { counter, next });
         }
         let low = match operand.source {
             Some(_) => operand.value.unsigned(8 * bytes),
@@ -109,10 +109,10 @@ impl Cells<'_> {
     }
 
     /// A chain with one more byte, if the flag C is its own.
-    pub(super) fn continue_chain(&mut self, at: u16, a: Side, b: Side) -> Result<u16, Trouble> {
+    pub(super) fn continue_chain(&mut self, at: u16, a: Side, b: Side) -> Result<u16, Disproof> {
         let Chain { bytes, .. } = self.chains[usize::from(at)];
         if bytes == MAX_BYTES {
-            return Err(Trouble::Other);
+            return Err(Disproof::Other);
         }
         let mut chain = self.chains[usize::from(at)];
         chain.a = self.extend(chain.a, bytes, a)?;

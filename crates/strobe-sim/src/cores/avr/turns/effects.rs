@@ -1,7 +1,7 @@
 //! The effects of each instruction of a turn on values in the next turns.
 
 use super::super::cpu::{C, I, N, S, T, V, Z};
-use super::cells::{Cell, Cells, Flag, Trouble};
+use super::cells::{Cell, Cells, Disproof, Flag};
 use super::chain::Side;
 use super::record::{ByteAccess, Place};
 use super::sums::{ADC, ADD, DEC, INC, SBC, SUB};
@@ -38,7 +38,7 @@ impl Executed<'_> {
 
 impl Cells<'_> {
     /// Takes a step further to the next instruction.
-    pub(super) fn apply(&mut self, x: &Executed) -> Result<(), Trouble> {
+    pub(super) fn apply(&mut self, x: &Executed) -> Result<(), Disproof> {
         use Insn::*;
         match x.insn {
             Nop | Break | Jmp { .. } => {}
@@ -116,7 +116,7 @@ impl Cells<'_> {
     }
 
     /// Instructions with accesses, and those of the rest that repeat.
-    fn reach(&mut self, x: &Executed) -> Result<(), Trouble> {
+    fn reach(&mut self, x: &Executed) -> Result<(), Disproof> {
         use Insn::*;
         match x.insn {
             Ldd { d, p, .. } => {
@@ -191,7 +191,7 @@ impl Cells<'_> {
                 self.set_flags(bits, Flag::Unknown);
                 Ok(())
             }
-            _ => Err(Trouble::Other),
+            _ => Err(Disproof::Other),
         }
     }
 
@@ -214,11 +214,11 @@ impl Cells<'_> {
         self.set_register(low & 30 | 1, cell);
     }
 
-    fn keeps(&self, cell: Cell) -> Result<(), Trouble> {
+    fn keeps(&self, cell: Cell) -> Result<(), Disproof> {
         if self.varying(cell) == 0 { Ok(()) } else { Err(self.fewer()) }
     }
 
-    fn keeps_pair(&mut self, low: u8) -> Result<(), Trouble> {
+    fn keeps_pair(&mut self, low: u8) -> Result<(), Disproof> {
         for at in [low & 30, low & 30 | 1] {
             let cell = self.register(at);
             self.keeps(cell)?;
@@ -291,8 +291,8 @@ impl Cells<'_> {
         self.set_flags(Z | C, if is_fixed { Flag::Fixed } else { Flag::Unknown });
     }
 
-    fn load_into(&mut self, x: &Executed, d: u8) -> Result<(), Trouble> {
-        let [access] = x.accesses else { return Err(Trouble::Other) };
+    fn load_into(&mut self, x: &Executed, d: u8) -> Result<(), Disproof> {
+        let [access] = x.accesses else { return Err(Disproof::Other) };
         let cell = self.read(access, x.turn)?;
         self.set_register(d, cell);
         Ok(())
@@ -303,7 +303,7 @@ impl Cells<'_> {
     }
 
     /// What a read gets.
-    fn read(&mut self, access: &ByteAccess, turn: u64) -> Result<Cell, Trouble> {
+    fn read(&mut self, access: &ByteAccess, turn: u64) -> Result<Cell, Disproof> {
         match access.place {
             Place::Ram => Ok(self.load(access.address)),
             Place::Unmodelled => Ok(Cell::Fixed),
@@ -316,14 +316,14 @@ impl Cells<'_> {
                 let wide = self.count(access, turn, (period.max(1), next), down);
                 Ok(Cell::Byte { wide: self.number(wide), at: 0 })
             }
-            Place::Register(Reading::Unknown) | Place::Other => Err(Trouble::Other),
+            Place::Register(Reading::Unknown) | Place::Other => Err(Disproof::Other),
         }
     }
 
     /// Shows that a read in the last turn comes before a cycle.
-    fn ends_before(&self, cycle: u64, turn: u64, until: u64) -> Result<(), Trouble> {
+    fn ends_before(&self, cycle: u64, turn: u64, until: u64) -> Result<(), Disproof> {
         let turns = until.saturating_sub(cycle.saturating_add(1)) / turn.max(1);
-        if turns >= self.last { Ok(()) } else { Err(Trouble::Shorter(turns)) }
+        if turns >= self.last { Ok(()) } else { Err(Disproof::Shorter(turns)) }
     }
 
     /// What a counter is read as.

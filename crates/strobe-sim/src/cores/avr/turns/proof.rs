@@ -5,7 +5,7 @@
 //! are as the next turn is supposed to begin.
 
 use super::super::cpu::Cpu;
-use super::cells::{Address, Cells, Counter, Trouble};
+use super::cells::{Address, Cells, Counter, Disproof};
 use super::effects::Executed;
 use super::record::{Place, Recording};
 
@@ -107,7 +107,7 @@ impl Prover<'_> {
             let (outcome, suggested) = self.evaluate(last);
             match outcome {
                 Ok(()) => return Some(Proof { last, counters: self.counters }),
-                Err(Trouble::Shorter(turns)) => {
+                Err(Disproof::Shorter(turns)) => {
                     let turns = turns.min(last - 1);
                     if let Some((counter, next)) = suggested.filter(|_| fallback.is_none()) {
                         let counters = self.counters.clone();
@@ -118,23 +118,23 @@ impl Prover<'_> {
                         last = turns;
                     }
                 }
-                Err(Trouble::Adopt { counter, next }) => self.adopt(counter, next)?,
+                Err(Disproof::Adopt { counter, next }) => self.adopt(counter, next)?,
                 // The adoption was none, or nothing helps.
-                Err(Trouble::Other) => last = 0,
+                Err(Disproof::Other) => last = 0,
             }
         }
         None
     }
 
     /// Goes through the turn.
-    fn evaluate(&self, last: u64) -> (Result<(), Trouble>, Option<(u16, Address)>) {
+    fn evaluate(&self, last: u64) -> (Result<(), Disproof>, Option<(u16, Address)>) {
         let changed = self.turn.steps[0].sreg ^ self.end.sreg;
         let mut cells = Cells::new(&self.counters, &self.refused, last, changed);
         let outcome = self.walk(&mut cells);
         (outcome, cells.suggested)
     }
 
-    fn walk(&self, cells: &mut Cells) -> Result<(), Trouble> {
+    fn walk(&self, cells: &mut Cells) -> Result<(), Disproof> {
         for (at, step) in self.turn.steps.iter().enumerate() {
             let after = self.turn.steps.get(at + 1).map_or(&self.end.r, |next| &next.r);
             cells.apply(&Executed {

@@ -1,7 +1,7 @@
 //! Sums, differences and comparisons, byte by byte, as one instruction each makes them.
 
 use super::super::cpu::{C, H, N, S, V, Z};
-use super::cells::{Cell, Cells, Flag, Trouble};
+use super::cells::{Cell, Cells, Disproof, Flag};
 use super::chain::Side;
 use super::effects::Executed;
 
@@ -31,7 +31,7 @@ impl Cells<'_> {
         sum: Sum,
         to: Option<u8>,
         of: (u8, u8),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Disproof> {
         let sides = (self.side(x, of.0), self.side(x, of.1));
         self.combine(x, sum, to, sides)
     }
@@ -42,7 +42,7 @@ impl Cells<'_> {
         sum: Sum,
         to: Option<u8>,
         (d, k): (u8, u8),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Disproof> {
         let sides = (self.side(x, d), Side::fixed(k));
         self.combine(x, sum, to, sides)
     }
@@ -53,7 +53,7 @@ impl Cells<'_> {
         sum: Sum,
         to: Option<u8>,
         (a, b): (Side, Side),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Disproof> {
         let is_fixed = |cell| matches!(cell, Cell::Fixed | Cell::Head(_));
         let carry = if sum.with_carry { self.flag(0) } else { Flag::Fixed };
         let keeps_zero =
@@ -85,13 +85,13 @@ impl Cells<'_> {
         sum: Sum,
         carry: Flag,
         (a, b): (Side, Side),
-    ) -> Result<Option<(u16, bool)>, Trouble> {
+    ) -> Result<Option<(u16, bool)>, Disproof> {
         let carried = if sum.with_carry { x.sreg & C } else { 0 };
         if let Flag::Chain(at) = carry {
             if self.chains[usize::from(at)].subtracts() == sum.subtracts {
                 match self.continue_chain(at, a, b) {
                     Ok(chain) => return Ok(Some((chain, true))),
-                    Err(Trouble::Other) => {}
+                    Err(Disproof::Other) => {}
                     Err(trouble) => return Err(trouble),
                 }
             }
@@ -128,7 +128,7 @@ impl Cells<'_> {
         x: &Executed,
         subtracts: bool,
         (d, k): (u8, u8),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Disproof> {
         let (low, high) = (d & 30, d & 30 | 1);
         let sides = (self.side(x, low), self.side(x, high));
         let first = self.begin(subtracts, sides.0, Side::fixed(k), 0);

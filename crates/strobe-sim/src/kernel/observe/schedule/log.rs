@@ -61,12 +61,12 @@ pub enum Keep {
     /// The end.
     Last,
     /// Around the worst latency.
-    Worst(Whose),
+    Worst(LatencyOwner),
 }
 
 /// Whose latencies count.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Whose {
+pub enum LatencyOwner {
     /// All threads' from wake-up to run or, where none was woken up, all interrupts'.
     All,
     /// Those of the threads of this name, or whose stack is here.
@@ -199,10 +199,10 @@ impl Log {
     pub(super) fn judge(&mut self, who: Who, thread: Option<&Thread>, time: Extreme, bus: &Bus) {
         let Keep::Worst(whose) = &self.keep else { return };
         let wanted = match (whose, who, thread) {
-            (Whose::All, Who::Thread(_), _) => true,
-            (Whose::All, Who::Handler(_), _) => self.interrupts,
-            (Whose::Exception(wanted), Who::Handler(exception), _) => *wanted == exception,
-            (Whose::Thread { name, stack }, _, Some(thread)) => {
+            (LatencyOwner::All, Who::Thread(_), _) => true,
+            (LatencyOwner::All, Who::Handler(_), _) => self.interrupts,
+            (LatencyOwner::Exception(wanted), Who::Handler(exception), _) => *wanted == exception,
+            (LatencyOwner::Thread { name, stack }, _, Some(thread)) => {
                 thread.name == *name || stack.contains(&thread.top.wrapping_sub(1))
             }
             _ => false,

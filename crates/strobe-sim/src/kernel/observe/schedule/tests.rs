@@ -299,7 +299,7 @@ fn the_log_keeps_the_end() {
 
 #[test]
 fn the_log_keeps_what_was_around_the_worst_latency() {
-    let mut rig = with_log(Keep::Worst(Whose::All), 100);
+    let mut rig = with_log(Keep::Worst(LatencyOwner::All), 100);
     let mut at = 0;
     for latency in [10, 60, 30, 59] {
         // Thread 0 waits, an interrupt wakes it after a while.
@@ -323,7 +323,9 @@ fn the_log_keeps_what_was_around_the_worst_latency() {
 
 #[test]
 fn log_keeps_the_worst_interrupt_of_all_or_one() {
-    for (whose, expected) in [(Whose::All, (IRQ, 50)), (Whose::Exception(SYSTICK), (SYSTICK, 20))] {
+    for (whose, expected) in
+        [(LatencyOwner::All, (IRQ, 50)), (LatencyOwner::Exception(SYSTICK), (SYSTICK, 20))]
+    {
         let mut rig = with_log(Keep::Worst(whose), 100);
         for (exception, latency) in [(SYSTICK, 20), (IRQ, 50), (SYSTICK, 18)] {
             let at = rig.schedule.last + 100;

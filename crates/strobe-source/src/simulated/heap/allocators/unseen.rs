@@ -20,23 +20,23 @@ const AROUND: u32 = 16;
 
 /// What a call of a function does to blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Deed {
+enum AllocatorAction {
     Allocates,
     Resizes,
     Frees,
 }
 
-fn deed(role: Role) -> Option<Deed> {
+fn deed(role: Role) -> Option<AllocatorAction> {
     match role {
-        Role::Allocate { .. } => Some(Deed::Allocates),
-        Role::Reallocate { .. } => Some(Deed::Resizes),
-        Role::Free { .. } => Some(Deed::Frees),
+        Role::Allocate { .. } => Some(AllocatorAction::Allocates),
+        Role::Reallocate { .. } => Some(AllocatorAction::Resizes),
+        Role::Free { .. } => Some(AllocatorAction::Frees),
         Role::Grow { .. } | Role::Give { .. } | Role::Own | Role::Passes => None,
     }
 }
 
 /// An allocator's function in another one: its name, what it does, and where it is.
-type Copies = BTreeMap<(String, Deed, String), Vec<Range<u32>>>;
+type Copies = BTreeMap<(String, AllocatorAction, String), Vec<Range<u32>>>;
 
 /// What is not to be seen of the wanted functions, each in words.
 pub(super) fn unseen(firmware: &Firmware, found: &Found, wanted: &[(&str, Role)]) -> Vec<String> {
@@ -92,7 +92,7 @@ fn inlined<'a>(firmware: &'a Firmware, found: &Found, wanted: &[(&str, Role)]) -
 }
 
 /// Whether code calls, or goes on to, a function of the same kind that is seen.
-fn calls_on(firmware: &Firmware, found: &Found, range: Range<u32>, does: Deed) -> bool {
+fn calls_on(firmware: &Firmware, found: &Found, range: Range<u32>, does: AllocatorAction) -> bool {
     firmware.instructions(range).any(|instruction| {
         let Some(target) = instruction.target else { return false };
         let both = found.entries.iter().zip(&found.functions);

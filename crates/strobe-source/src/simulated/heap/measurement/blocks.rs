@@ -8,7 +8,7 @@ use super::places::Places;
 use super::tables::{bytes, nanoseconds};
 use super::{Seen, section};
 use crate::measuring::{count, unknown};
-use crate::simulated::heap::arena::{Course, Sample};
+use crate::simulated::heap::arena::{FragmentationSeries, Sample};
 use crate::simulated::heap::replay::Block;
 
 /// Rows of tables of single blocks.
@@ -101,7 +101,7 @@ pub(super) fn failures(seen: &Seen, places: &mut Places) -> Option<Section> {
 }
 
 /// How broken up the memory is.
-pub(super) fn fragmentation(seen: &Seen, courses: &[Course]) -> Option<Section> {
+pub(super) fn fragmentation(seen: &Seen, courses: &[FragmentationSeries]) -> Option<Section> {
     let mut table = Table::new(vec![
         Column::text("allocator", "allocator"),
         Column::text("when", "when"),

@@ -24,7 +24,7 @@ pub(in crate::simulated::heap) struct Calls {
 
 /// What a call or a window does to the heap.
 #[derive(Debug, Clone, Copy, Default)]
-struct Deed {
+struct HeapOperation {
     blocks: u64,
     bytes: u64,
     /// Live bytes now, more than at its beginning.
@@ -33,7 +33,7 @@ struct Deed {
     peak: i64,
 }
 
-impl Deed {
+impl HeapOperation {
     fn born(&mut self, bytes: u32) {
         self.blocks += 1;
         self.bytes += u64::from(bytes);
@@ -101,12 +101,12 @@ pub(super) fn calls(seen: &Seen) -> Option<Section> {
 
 /// What each call does: of the allocators' calls, those that the same thread or handler makes
 /// while it is open. One that ends by jumping to an allocator has that call, too.
-fn of_calls(spans: &[(Who, u64, u64)], events: &[Event]) -> Vec<Deed> {
+fn of_calls(spans: &[(Who, u64, u64)], events: &[Event]) -> Vec<HeapOperation> {
     let mut by_who: HashMap<Who, Vec<usize>> = HashMap::new();
     for (at, (who, ..)) in spans.iter().enumerate() {
         by_who.entry(*who).or_default().push(at);
     }
-    let mut deeds = vec![Deed::default(); spans.len()];
+    let mut deeds = vec![HeapOperation::default(); spans.len()];
     for event in events {
         let Some(own) = by_who.get(&event.by.who) else { continue };
         // Calls of one thread are one after the other: a call within a call is part of it.
@@ -129,7 +129,7 @@ pub(super) fn windows(seen: &Seen) -> Option<Section> {
         return None;
     }
     let levels = &seen.shadow.levels;
-    let mut deeds = vec![Deed::default(); windows.len()];
+    let mut deeds = vec![HeapOperation::default(); windows.len()];
     for (deed, (begin, end)) in deeds.iter_mut().zip(windows) {
         let [from, to] =
             [*begin, *end].map(|cycle| levels.partition_point(|level| level.cycle < cycle));
@@ -156,8 +156,11 @@ pub(super) fn windows(seen: &Seen) -> Option<Section> {
 }
 
 /// Four of a name.
-fn distributions_of<'a>(name: &'a str, deeds: &'a [Deed]) -> impl Iterator<Item = Distribution> {
-    type Figure = fn(&Deed) -> u64;
+fn distributions_of<'a>(
+    name: &'a str,
+    deeds: &'a [HeapOperation],
+) -> impl Iterator<Item = Distribution> {
+    type Figure = fn(&HeapOperation) -> u64;
     let kept: Figure = |deed| u64::try_from(deed.more).unwrap_or(0);
     let most: Figure = |deed| u64::try_from(deed.peak).unwrap_or(0);
     let all: [(&str, Unit, Figure); 4] = [
@@ -214,7 +217,7 @@ mod tests {
             .map(|(((order, is_birth), by), bytes)| Event { order, is_birth, bytes, by })
             .collect();
         let deeds = of_calls(&[(thread, 10, 40), (thread, 50, 60)], &events);
-        let of = |deed: &Deed| (deed.blocks, deed.bytes, deed.peak, deed.more);
+        let of = |deed: &HeapOperation| (deed.blocks, deed.bytes, deed.peak, deed.more);
         assert_eq!(deeds.iter().map(of).collect::<Vec<_>>(), [(2, 160, 100, 60), (0, 0, 0, 0)]);
     }
 }

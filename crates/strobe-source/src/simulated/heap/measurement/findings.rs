@@ -7,7 +7,7 @@ use super::Seen;
 use super::accesses;
 use super::places::Places;
 use super::sites::{Site, Sites};
-use crate::simulated::heap::replay::{Block, How, Misuse, MisuseKind};
+use crate::simulated::heap::replay::{Block, FreeKind, Misuse, MisuseKind};
 
 /// Findings of one kind.
 pub(super) const MOST: usize = 5;
@@ -162,7 +162,7 @@ fn forms(seen: &Seen, places: &mut Places) -> Vec<Finding> {
     let form = |call: &Call| seen.found.functions.get(call.function as usize)?.form.as_deref();
     let mut by_site: Vec<((u32, u32), u32, &Block, u64)> = Vec::new();
     for block in &seen.shadow.blocks {
-        let freed = block.gone.filter(|gone| gone.how == How::Freed).and_then(|gone| gone.by);
+        let freed = block.gone.filter(|gone| gone.how == FreeKind::Freed).and_then(|gone| gone.by);
         let calls = seen.call(block.made_by).zip(freed.and_then(|freer| seen.call(freer)));
         let Some(((maker, freer), freed)) = calls.zip(freed) else { continue };
         if form(maker).zip(form(freer)).is_none_or(|(made, freed)| made == freed) {
@@ -241,7 +241,7 @@ pub(super) fn evidence(
         && let Some(maker) = seen.call(block.made_by)
     {
         evidence.push(("allocated by".to_owned(), places.steps(maker.chain)));
-        let gone = block.gone.filter(|gone| gone.how == How::Freed && gone.at.0 < now);
+        let gone = block.gone.filter(|gone| gone.how == FreeKind::Freed && gone.at.0 < now);
         if let Some(freer) = gone.and_then(|gone| seen.call(gone.by?)) {
             evidence.push(("freed by".to_owned(), places.steps(freer.chain)));
         }

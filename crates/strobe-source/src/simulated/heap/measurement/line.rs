@@ -3,7 +3,7 @@
 use strobe_model::measurement::{Content, Extent, Section, TimelineBuilder, TrackKind, Unit};
 
 use super::{Seen, section as of};
-use crate::simulated::heap::arena::Course;
+use crate::simulated::heap::arena::FragmentationSeries;
 use crate::simulated::heap::replay::Level;
 
 /// Values kept one by one; of longer runs, the least and most of each stretch of them.
@@ -13,7 +13,7 @@ const MOST_VALUES: usize = 8192;
 type Figure = fn(&Level) -> u64;
 
 /// The section; none where nothing was allocated.
-pub(super) fn section(seen: &Seen, courses: &[Course]) -> Option<Section> {
+pub(super) fn section(seen: &Seen, courses: &[FragmentationSeries]) -> Option<Section> {
     let levels = &seen.shadow.levels;
     if levels.is_empty() {
         return None;

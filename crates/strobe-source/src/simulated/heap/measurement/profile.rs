@@ -7,7 +7,7 @@ use strobe_sim::observe::schedule::Who;
 
 use super::places::Stacks;
 use super::{Amount, Seen, section};
-use crate::simulated::heap::replay::How;
+use crate::simulated::heap::replay::FreeKind;
 
 /// What is kept of a chain.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,8 +58,8 @@ pub(super) fn profile(seen: &Seen) -> Option<Section> {
         }
         match block.how() {
             None => of.live.add(block),
-            Some(How::Freed) => of.freed.add(block),
-            Some(How::Reset | How::Replaced | How::Collected) => of.other.add(block),
+            Some(FreeKind::Freed) => of.freed.add(block),
+            Some(FreeKind::Reset | FreeKind::Replaced | FreeKind::Collected) => of.other.add(block),
         }
     }
     if order.is_empty() {

@@ -6,10 +6,10 @@ use strobe_model::measurement::{Cell, Column, Content, Number, Section, Spread, 
 
 use super::places::{Place, Places};
 use super::tables::{bytes, nanoseconds};
-use super::{Amount, Fates, Seen, section};
+use super::{Amount, BlockFates, Seen, section};
 use crate::growth::Growth;
 use crate::measuring::count;
-use crate::simulated::heap::replay::{Block, How};
+use crate::simulated::heap::replay::{Block, FreeKind};
 
 /// Rows of the table of repeated blocks.
 const MOST_ROWS: usize = 100;
@@ -74,7 +74,7 @@ impl Sites {
             if block.is_live(seen.shadow.peak.order) {
                 site.peak.add(block);
             }
-            if block.how() == Some(How::Freed) {
+            if block.how() == Some(FreeKind::Freed) {
                 site.lifetimes.add(seen.age(block));
             }
         }
@@ -96,8 +96,8 @@ impl Sites {
         self.all.iter().filter(|site| site.growth.is_leak())
     }
 
-    pub fn table(&self, seen: &Seen, fates: &Fates) -> Option<Section> {
-        let Fates { all, live, .. } = *fates;
+    pub fn table(&self, seen: &Seen, fates: &BlockFates) -> Option<Section> {
+        let BlockFates { all, live, .. } = *fates;
         let peak = seen.shadow.peak.bytes;
         let mut table = Table::new(vec![
             bytes("peak", "at the peak").of(peak),
@@ -217,7 +217,7 @@ pub(super) fn repeated(seen: &Seen, sites: &Sites) -> Option<Section> {
         for block in site.blocks.iter().filter_map(|&block| seen.block(block)) {
             let of = by_size.entry(block.size).or_default();
             of.0 += 1;
-            of.1 += u64::from(block.how() == Some(How::Freed));
+            of.1 += u64::from(block.how() == Some(FreeKind::Freed));
         }
         let many = by_size.into_iter().filter(|(_, (blocks, _))| *blocks >= REPEATED);
         rows.extend(

@@ -6,10 +6,10 @@ use strobe_model::measurement::{
 };
 use strobe_sim::observe::schedule::Who;
 
-use super::{Amount, Fates, Seen, section};
+use super::{Amount, BlockFates, Seen, section};
 use crate::measuring::{count, unknown};
 use crate::simulated::heap::allocators::Role;
-use crate::simulated::heap::replay::How;
+use crate::simulated::heap::replay::FreeKind;
 
 pub(super) fn bytes(id: &str, title: &str) -> Column {
     Column::figure(id, title, Unit::BYTES)
@@ -103,7 +103,7 @@ fn uses(seen: &Seen) -> Vec<(Who, Use)> {
                 of.peak.add(block);
             }
         });
-        let by = block.gone.filter(|gone| gone.how == How::Freed).and_then(|gone| gone.by);
+        let by = block.gone.filter(|gone| gone.how == FreeKind::Freed).and_then(|gone| gone.by);
         if let Some(freer) = by.and_then(|by| seen.call(by)).map(|call| call.who) {
             of(freer, &|of| {
                 of.freed += 1;
@@ -118,7 +118,7 @@ fn uses(seen: &Seen) -> Vec<(Who, Use)> {
 }
 
 /// By thread and handler.
-pub(super) fn threads(seen: &Seen, fates: &Fates) -> Option<Section> {
+pub(super) fn threads(seen: &Seen, fates: &BlockFates) -> Option<Section> {
     let whole = fates.all;
     let mut table = Table::new(vec![
         Column::text(ids::column::KIND, "kind").worth(1),
@@ -197,7 +197,7 @@ pub(super) fn heaps(seen: &Seen) -> Option<Section> {
 }
 
 /// Blocks by size, in powers of two.
-pub(super) fn sizes(seen: &Seen, fates: &Fates) -> Option<Section> {
+pub(super) fn sizes(seen: &Seen, fates: &BlockFates) -> Option<Section> {
     let mut bins: Vec<(Amount, Amount, Amount)> = Vec::new();
     let mut spread = Spread::default();
     for block in &seen.shadow.blocks {
@@ -255,8 +255,8 @@ pub(super) fn spreads(seen: &Seen) -> Option<Section> {
         sizes.add(u64::from(block.size));
         match block.how() {
             None => live.add(seen.age(block)),
-            Some(How::Freed) => freed.add(seen.age(block)),
-            Some(How::Reset | How::Replaced | How::Collected) => {}
+            Some(FreeKind::Freed) => freed.add(seen.age(block)),
+            Some(FreeKind::Reset | FreeKind::Replaced | FreeKind::Collected) => {}
         }
     }
     let all = [

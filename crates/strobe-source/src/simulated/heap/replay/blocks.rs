@@ -2,7 +2,7 @@
 
 use strobe_sim::observe::heap::Call;
 
-use super::{Block, Change, Gone, How, MOST_MISUSES, Misuse, MisuseKind, Replay};
+use super::{Block, Change, FreeKind, FreedBlock, MOST_MISUSES, Misuse, MisuseKind, Replay};
 use crate::simulated::heap::allocators::Role;
 
 impl Replay {
@@ -54,7 +54,7 @@ impl Replay {
             if let Some(live) = self.live.get_mut(heap) {
                 live.remove(&at);
             }
-            let how = if collects { How::Collected } else { How::Replaced };
+            let how = if collects { FreeKind::Collected } else { FreeKind::Replaced };
             self.die(block, how, Some(index));
         }
     }
@@ -73,11 +73,11 @@ impl Replay {
         self.level();
     }
 
-    pub(super) fn die(&mut self, block: u32, how: How, by: Option<u32>) {
+    pub(super) fn die(&mut self, block: u32, how: FreeKind, by: Option<u32>) {
         let at = (self.now.cycle, self.now.order);
         let Some(old) = self.out.blocks.get_mut(block as usize) else { return };
-        old.gone = Some(Gone { at, how, by });
-        self.changes.iter_mut().for_each(|all| all.push(Change::Gone(block)));
+        old.gone = Some(FreedBlock { at, how, by });
+        self.changes.iter_mut().for_each(|all| all.push(Change::FreedBlock(block)));
         self.now.bytes -= u64::from(old.size);
         self.now.blocks -= 1;
         self.level();

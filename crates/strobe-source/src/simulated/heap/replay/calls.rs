@@ -3,7 +3,7 @@
 use strobe_sim::observe::heap::{Call, End};
 use strobe_sim::observe::schedule::Who;
 
-use super::{Block, Change, Failure, Grown, How, MisuseKind, Replay};
+use super::{Block, Change, Failure, FreeKind, HeapExtension, MisuseKind, Replay};
 use crate::simulated::heap::allocators::Role;
 
 impl Replay {
@@ -28,7 +28,7 @@ impl Replay {
                 0 => self.out.null_frees += 1,
                 pointer => {
                     if let Some(block) = self.take(index, call, pointer) {
-                        self.die(block, How::Freed, Some(index));
+                        self.die(block, FreeKind::Freed, Some(index));
                     }
                 }
             },
@@ -52,7 +52,7 @@ impl Replay {
         // What the outer call frees or resizes is not among the live blocks any more.
         let block = self.live.iter_mut().find_map(|live| live.remove(&pointer));
         if let Some(block) = block {
-            self.die(block, How::Freed, Some(index));
+            self.die(block, FreeKind::Freed, Some(index));
         }
     }
 
@@ -113,7 +113,7 @@ impl Replay {
             }
             // With no bytes it frees, and resizes nothing.
             (Some(block), 0) => {
-                self.die(block, How::Freed, Some(index));
+                self.die(block, FreeKind::Freed, Some(index));
                 return;
             }
             (Some(block), result) => {
@@ -121,7 +121,7 @@ impl Replay {
                 let is_same =
                     self.out.blocks.get(block as usize).map(|b| b.pointer) == Some(result);
                 self.out.resized.1 += u64::from(is_same);
-                self.die(block, How::Freed, Some(index));
+                self.die(block, FreeKind::Freed, Some(index));
             }
         }
         if !self.halves(index).allocates {
@@ -187,7 +187,12 @@ impl Replay {
         let since_reset = self.out.grown.iter().rev().take_while(|known| known.heap.is_some());
         let mut own = since_reset.filter(|known| known.heap == Some(heap));
         if begin < end && !own.any(|known| begin <= known.begin && known.end <= end) {
-            self.out.grown.push(Grown { order: self.now.order, begin, end, heap: Some(heap) });
+            self.out.grown.push(HeapExtension {
+                order: self.now.order,
+                begin,
+                end,
+                heap: Some(heap),
+            });
         }
     }
 }

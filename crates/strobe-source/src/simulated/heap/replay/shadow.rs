@@ -23,23 +23,23 @@ pub struct Block {
     /// When, in cycles since reset, and the number of that moment.
     pub born: (u64, u32),
     /// How it ended.
-    pub gone: Option<Gone>,
+    pub gone: Option<FreedBlock>,
 }
 
 /// How a block ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gone {
+pub struct FreedBlock {
     /// When, in cycles since reset, and the number of that moment.
     pub at: (u64, u32),
     /// How.
-    pub how: How,
+    pub how: FreeKind,
     /// The call that did it.
     pub by: Option<u32>,
 }
 
 /// How a block ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum FreeKind {
     /// Freed, or resized into another one.
     Freed,
     /// The chip was reset.
@@ -108,7 +108,7 @@ pub struct Level {
 
 /// Memory that a heap has got, from the system or whoever calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Grown {
+pub struct HeapExtension {
     /// The number of the moment.
     pub order: u32,
     /// Its first address.
@@ -145,7 +145,7 @@ pub struct Shadow {
     /// Calls that count, by function.
     pub calls: Vec<u64>,
     /// Memory that heaps have got.
-    pub grown: Vec<Grown>,
+    pub grown: Vec<HeapExtension>,
     /// The last moment's number.
     pub moments: u32,
 }
@@ -166,7 +166,7 @@ impl Block {
 
     /// How it ended, if it did.
     #[must_use]
-    pub fn how(&self) -> Option<How> {
+    pub fn how(&self) -> Option<FreeKind> {
         self.gone.map(|gone| gone.how)
     }
 }

@@ -2,7 +2,7 @@
 
 use strobe_sim::device::Size;
 use strobe_sim::observe::Access;
-use strobe_sim::observe::heap::{Call, Inspector, Moment, Standing};
+use strobe_sim::observe::heap::{Call, Inspector, Moment, StandingCall};
 
 use super::*;
 use crate::simulated::heap::inspect::{FaultKind, Inspection, Usage};
@@ -16,8 +16,8 @@ struct Machine {
 
 const BLOCK: u32 = 0x2000_0108;
 
-fn standing(allocating: Option<u32>) -> Standing {
-    Standing { is_memory: true, allocating, who: Who::Thread(0), node: 1 }
+fn standing(allocating: Option<u32>) -> StandingCall {
+    StandingCall { is_memory: true, allocating, who: Who::Thread(0), node: 1 }
 }
 
 impl Machine {
