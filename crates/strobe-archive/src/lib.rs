@@ -36,7 +36,7 @@ mod write;
 pub use answer::{Answer, QueryError, Value};
 pub use bytes::Bytes;
 pub use flatten::figures;
-pub use place::{Place, is_name, name_of};
+pub use place::{Place, PlaceError, is_name, name_of};
 pub use read::{File, Row, Unusable, open};
 pub use row::{Figure, Origin};
 pub use schema::{KEY, MESSAGE, VERSION};

@@ -20,27 +20,49 @@ impl fmt::Display for Place {
     }
 }
 
+/// A path that is not a file of an archive.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    /// A name that is not UTF-8.
+    #[error("its name is no UTF-8")]
+    NotUtf8,
+    /// Another number of folders.
+    #[error("it is not in a folder project=…/board=…/date=…")]
+    Depth,
+    /// Another extension.
+    #[error("it is no .parquet file")]
+    Extension,
+    /// A folder without its key.
+    #[error("the folder `{folder}` is not named {key}=…")]
+    Folder {
+        /// Name of the folder.
+        folder: String,
+        /// The expected key.
+        key: &'static str,
+    },
+}
+
+/// The value in the name of a folder `key=value`.
+fn value(folder: &str, key: &'static str) -> Result<String, PlaceError> {
+    let value = folder.strip_prefix(key).and_then(|rest| rest.strip_prefix('='));
+    let value = value.filter(|value| !value.is_empty()).map(str::to_owned);
+    value.ok_or_else(|| PlaceError::Folder { folder: folder.to_owned(), key })
+}
+
 impl Place {
     /// Reads it from a path below the archive's folder.
     ///
     /// # Errors
     /// Why it is no file of an archive.
-    pub fn of(path: &Path) -> Result<Place, String> {
+    pub fn of(path: &Path) -> Result<Place, PlaceError> {
         let parts: Option<Vec<&str>> = path.iter().map(|part| part.to_str()).collect();
-        let parts = parts.ok_or("its name is no UTF-8")?;
+        let parts = parts.ok_or(PlaceError::NotUtf8)?;
         let [project, board, date, file] = parts.as_slice() else {
-            return Err("it is not in a folder project=…/board=…/date=…".to_owned());
+            return Err(PlaceError::Depth);
         };
         if !file.ends_with(".parquet") {
-            return Err("it is no .parquet file".to_owned());
+            return Err(PlaceError::Extension);
         }
-        let value = |part: &str, key: &str| {
-            let value = part.strip_prefix(key).and_then(|rest| rest.strip_prefix('='));
-            value
-                .filter(|value| !value.is_empty())
-                .map(str::to_owned)
-                .ok_or_else(|| format!("the folder `{part}` is not named {key}=…"))
-        };
         Ok(Place {
             project: value(project, "project")?,
             board: value(board, "board")?,
@@ -87,7 +109,7 @@ mod tests {
             ("board=b/project=a/date=c/x.parquet", "`board=b` is not named project="),
             ("project=/board=b/date=c/x.parquet", "`project=` is not named"),
         ] {
-            let error = Place::of(Path::new(path)).unwrap_err();
+            let error = Place::of(Path::new(path)).unwrap_err().to_string();
             assert!(error.contains(why), "{path}: {error}");
         }
     }

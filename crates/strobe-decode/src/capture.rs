@@ -130,13 +130,26 @@ pub struct Channel {
     pub edges: Edges,
 }
 
+/// Channels listed in an error, so that the message stays readable.
+const MAX_KNOWN: usize = 64;
+
+/// A name of no channel, or of several.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no channel {name}, or more than one; there are: {}", .known.join(", "))]
+pub struct ChannelError {
+    /// As given, or the chip's name of the pin.
+    pub name: String,
+    /// The first of the capture's channels.
+    pub known: Vec<String>,
+}
+
 impl Capture {
     /// The channel that a user's word means: its name, also in other case; the last part of a name
     /// with scopes; `D3` or `CH3` for channel 3 where no channel has such a name.
     ///
     /// # Errors
     /// The message for the user, with the names that there are.
-    pub fn channel(&self, name: &str) -> Result<usize, String> {
+    pub fn channel(&self, name: &str) -> Result<usize, ChannelError> {
         let name = self.name_on_chip(name);
         let position = |same: &dyn Fn(&str) -> bool| {
             let mut found = (0..).zip(&self.channels).filter(|(_, c)| same(&c.name));
@@ -150,8 +163,8 @@ impl Capture {
             .or_else(|| position(&|full| full.eq_ignore_ascii_case(name)))
             .or_else(|| position(&last_part));
         named.or_else(|| self.numbered(name)).ok_or_else(|| {
-            let names: Vec<&str> = self.channels.iter().take(64).map(|c| c.name.as_str()).collect();
-            format!("no channel {name}, or more than one; there are: {}", names.join(", "))
+            let known = self.channels.iter().take(MAX_KNOWN).map(|c| c.name.clone()).collect();
+            ChannelError { name: name.to_owned(), known }
         })
     }
 

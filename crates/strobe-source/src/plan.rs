@@ -20,7 +20,7 @@ use strobe_link::trace::target::Target;
 use self::budget::Budget;
 use self::proposals::proposals;
 
-pub use measurement::{measurement, settings_of};
+pub use measurement::{SettingsError, measurement, settings_of};
 
 /// What the firmware does, per second: that makes packets beside those that only the clock makes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

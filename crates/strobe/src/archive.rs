@@ -96,8 +96,8 @@ pub fn look(directory: &Path, filter: &Filter) -> anyhow::Result<(Reading, Vec<U
         let place = match Place::of(&path) {
             Ok(place) if !filter.wants(&place) => continue,
             Ok(place) => place,
-            Err(why) => {
-                reading.skipped.push((shown, why));
+            Err(error) => {
+                reading.skipped.push((shown, error.to_string()));
                 continue;
             }
         };

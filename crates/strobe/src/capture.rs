@@ -37,7 +37,7 @@ pub fn open(
 
 /// The channel of that name.
 pub fn channel(capture: &Capture, name: &str) -> anyhow::Result<usize> {
-    capture.channel(name).map_err(exit::usage)
+    capture.channel(name).map_err(|error| exit::usage(error.to_string()))
 }
 
 /// Writes a capture in the format that the file's name asks for.

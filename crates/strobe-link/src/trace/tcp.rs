@@ -4,7 +4,7 @@
 //! A server that goes away is called again until it is back; the bytes of the meantime are gone,
 //! and a note records it. Frames are taken off by [`super::orbflow`].
 
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
@@ -62,12 +62,12 @@ impl Tcp {
     }
 }
 
-fn call(address: &str) -> Result<TcpStream, String> {
-    let mut last = "it has no address".to_owned();
-    for address in address.to_socket_addrs().map_err(|e| e.to_string())? {
+fn call(address: &str) -> io::Result<TcpStream> {
+    let mut last = io::Error::other("it has no address");
+    for address in address.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, CONNECT) {
             Ok(stream) => return Ok(stream),
-            Err(error) => last = error.to_string(),
+            Err(error) => last = error,
         }
     }
     Err(last)

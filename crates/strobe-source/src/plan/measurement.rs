@@ -69,17 +69,26 @@ pub fn measurement(plan: &PlanReport) -> Measurement {
 /// The section with the settings as JSON.
 const SETTINGS: &str = "settings";
 
+/// Error in the settings of a plan.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The measurement is not a plan.
+    #[error("it has no settings of trace hardware")]
+    Missing,
+    /// The settings are invalid.
+    #[error(transparent)]
+    Invalid(#[from] serde_json::Error),
+}
+
 /// The settings of a plan, from its measurement.
 ///
 /// # Errors
 /// If it is the measurement of something else, or its settings contradict themselves.
-pub fn settings_of(plan: &Measurement) -> Result<TraceSettings, String> {
+pub fn settings_of(plan: &Measurement) -> Result<TraceSettings, SettingsError> {
     let section = plan.section(SETTINGS).filter(|_| plan.subject.kind == "plan");
     match section.map(|section| &section.content) {
-        Some(Content::Text(text)) => {
-            serde_json::from_str(&text.lines.concat()).map_err(|e| e.to_string())
-        }
-        _ => Err("it has no settings of trace hardware".to_owned()),
+        Some(Content::Text(text)) => Ok(serde_json::from_str(&text.lines.concat())?),
+        _ => Err(SettingsError::Missing),
     }
 }
 
