@@ -49,9 +49,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut outcomes = Vec::new();
     for target in wanted {
         let missing = builder.missing(target);
-        let outcome = match missing.is_empty() {
-            true => archive_of(&builder, target, &own, &folder)?,
-            false => Outcome::Skipped { missing },
+        let outcome = if missing.is_empty() {
+            archive_of(&builder, target, &own, &folder)?
+        } else {
+            Outcome::Skipped { missing }
         };
         outcomes.push((target, outcome));
     }

@@ -101,10 +101,7 @@ fn judged(case: &Case, figure: &Figure) -> (f64, bool) {
 fn shown(figure: &Figure) -> String {
     let Figure { likely: (least, most), bounds: (low, high) } = figure;
     let likely = if least == most { format!("{most}") } else { format!("{least} to {most}") };
-    match low < least || most < high {
-        true => format!("{likely} ({low} to {high})"),
-        false => likely,
-    }
+    if low < least || most < high { format!("{likely} ({low} to {high})") } else { likely }
 }
 
 fn measure(root: &Path, case: &Case) -> Result<Figure> {

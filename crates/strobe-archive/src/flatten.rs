@@ -119,9 +119,10 @@ fn of_profile(section: &str, profile: &Profile, all: &mut Vec<Figure>) {
                 _ => row.name.clone(),
             };
             let figure = |name: String, amount: Amount| {
-                let trust = match open && amount.value != 0 {
-                    true => about(amount.value),
-                    false => trust(&measure.kind, &flat, amount, whole),
+                let trust = if open && amount.value != 0 {
+                    about(amount.value)
+                } else {
+                    trust(&measure.kind, &flat, amount, whole)
                 };
                 let value = Some(Number::Integer(amount.value));
                 of_trust(section, Some(&item), &name, &measure.unit.0, value, &trust)

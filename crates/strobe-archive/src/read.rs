@@ -126,9 +126,10 @@ impl File {
             let real = real?;
             let rows = rows.unwrap_or(0);
             if rows == 0 {
-                return match read == stated {
-                    true => Ok(left_out),
-                    false => Err(Unusable::Damaged(format!("{read} rows of {stated} are there"))),
+                return if read == stated {
+                    Ok(left_out)
+                } else {
+                    Err(Unusable::Damaged(format!("{read} rows of {stated} are there")))
                 };
             }
             read += rows;

@@ -93,10 +93,7 @@ impl Places {
                 let fits = column.physical_type() == kind
                     && column.max_def_level() == 1
                     && column.max_rep_level() == 0;
-                match fits {
-                    true => Ok(at),
-                    false => Err(format!("the column `{name}` is of another type")),
-                }
+                if fits { Ok(at) } else { Err(format!("the column `{name}` is of another type")) }
             };
             names.iter().map(place).collect()
         };

@@ -147,16 +147,13 @@ impl Series {
             place.project.clone(),
             place.board.clone(),
         );
-        let at = match self.seen.insert(what) {
-            true => {
-                self.origins.push(origin);
-                self.places.push(place.clone());
-                Some(self.origins.len() - 1)
-            }
-            false => {
-                self.repeated += 1;
-                None
-            }
+        let at = if self.seen.insert(what) {
+            self.origins.push(origin);
+            self.places.push(place.clone());
+            Some(self.origins.len() - 1)
+        } else {
+            self.repeated += 1;
+            None
         };
         self.known.insert(whole, at);
         at

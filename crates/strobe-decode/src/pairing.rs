@@ -200,10 +200,7 @@ fn verdict(figure: Figure, a: Estimate, b: Estimate) -> (Verdict, Option<Reason>
             Figure::Max => more(a, b),
             _ => false,
         };
-        return match luck {
-            true => cannot(Reason::FewerValues),
-            false => (Verdict::Differ, None),
-        };
+        return if luck { cannot(Reason::FewerValues) } else { (Verdict::Differ, None) };
     }
     let off = |e: Estimate| (e.value - e.low.min(e.value)).max(e.high.saturating_sub(e.value));
     let worst = off(a).max(off(b));

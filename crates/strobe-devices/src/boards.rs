@@ -244,9 +244,10 @@ impl Board {
             },
             irq_lines: u32::from(core.irq_lines),
             priority_bits: core.priority_bits.unwrap_or(file::ARMV6M_PRIORITY_BITS),
-            mpu_regions: match core.model.architecture().v7m {
-                true => core.mpu_regions.unwrap_or(file::MPU_REGIONS),
-                false => 0,
+            mpu_regions: if core.model.architecture().v7m {
+                core.mpu_regions.unwrap_or(file::MPU_REGIONS)
+            } else {
+                0
             },
             cpuid: core.cpuid,
             systick_reference_divider: core.systick_reference_divider,

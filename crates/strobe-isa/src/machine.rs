@@ -1,6 +1,7 @@
 //! The instruction sets, and what compilers, linkers and cores of each agree on.
 //!
-//! Analyses ask here and not for an instruction set by name, so that a further one is a row.
+//! Analyses that need such a fact ask here and not for an instruction set by name. Those that
+//! follow code (call graphs, references, waits, `cycles`) have an entry for each set.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -8,6 +9,7 @@ use std::ops::{Range, RangeInclusive};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Machine {
     /// 32-bit Arm (`EM_ARM`), little-endian.
+    // Intel HEX files state none, and most are Arm's.
     #[default]
     Arm,
     /// 8-bit AVR (`EM_AVR`): code from address 0, the data space from 0x800000.
@@ -61,7 +63,7 @@ pub struct Conventions {
     /// The stack pointer is in memory that one thread alone uses, so that its depth is known to the
     /// byte.
     pub stack_is_followed: bool,
-    /// What a core does that has no handler for a fault.
+    /// The reason in reports for a run that ends in a lockup.
     pub lockup: &'static str,
 }
 

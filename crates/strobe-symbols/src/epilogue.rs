@@ -123,9 +123,10 @@ impl<R: FnMut(u32) -> Option<u32>> Walk<'_, R> {
         if self.is_result[register] {
             return None;
         }
-        let to = match register == LR || self.is_popped[register] {
-            true => self.core[register],
-            false => self.core[LR],
+        let to = if register == LR || self.is_popped[register] {
+            self.core[register]
+        } else {
+            self.core[LR]
         };
         Some(Next::Back(to))
     }

@@ -352,9 +352,10 @@ impl Firmware {
     /// code linked near 0.
     pub fn pointee(&self, value: u32) -> Option<String> {
         let starts_function = |id| self.function(id).start == value & !1;
-        match value & 1 == 1 && self.function_at(value).is_some_and(starts_function) {
-            true => self.describe(value),
-            false => self.data_symbol_at(value).and_then(|_| self.describe(value)),
+        if value & 1 == 1 && self.function_at(value).is_some_and(starts_function) {
+            self.describe(value)
+        } else {
+            self.data_symbol_at(value).and_then(|_| self.describe(value))
         }
     }
 

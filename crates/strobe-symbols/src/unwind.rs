@@ -313,9 +313,10 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
         if may_be_leaf && (is_exception_return(lr) || is_code(ReturnAddress(lr).call_site())) {
             return self.go_to(lr, frame).map(|kind| (kind, true));
         }
-        Err(match here {
-            true => UnwindEnd::NoUnwindInfo { pc: frame.pc },
-            false => UnwindEnd::OutsideCode { pc: frame.pc },
+        Err(if here {
+            UnwindEnd::NoUnwindInfo { pc: frame.pc }
+        } else {
+            UnwindEnd::OutsideCode { pc: frame.pc }
         })
     }
 
@@ -409,12 +410,11 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
     fn unwind_exception(&mut self, exception_return: u32) -> Result<(), UnwindEnd> {
         let from_process_stack = exception_return & 4 != 0;
         self.is_process = from_process_stack;
-        let frame = match from_process_stack {
-            true => {
-                self.registers.main_stack_pointer = Some(self.registers.core[SP]);
-                self.registers.process_stack_pointer.ok_or(UnwindEnd::NoProcessStackPointer)?
-            }
-            false => self.registers.core[SP],
+        let frame = if from_process_stack {
+            self.registers.main_stack_pointer = Some(self.registers.core[SP]);
+            self.registers.process_stack_pointer.ok_or(UnwindEnd::NoProcessStackPointer)?
+        } else {
+            self.registers.core[SP]
         };
         for (slot, number) in [0, 1, 2, 3, 12, LR, PC].into_iter().enumerate() {
             self.registers.core[number] = self.read(frame.wrapping_add(4 * slot as u32))?;

@@ -381,9 +381,10 @@ fn variants(args: &Args) -> anyhow::Result<Vec<Variant>> {
     if let [(only, _)] = &commands[..]
         && args.parted.is_empty()
     {
-        let what = match Path::new(only).is_file() {
-            true => "is no ELF file for a microcontroller's Arm core or an AVR",
-            false => "is no file",
+        let what = if Path::new(only).is_file() {
+            "is no ELF file for a microcontroller's Arm core or an AVR"
+        } else {
+            "is no file"
         };
         return Err(exit::usage(format!(
             "{only} {what}, and one command alone has nothing to compare with: give the ELF file \

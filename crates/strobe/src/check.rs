@@ -148,9 +148,10 @@ fn register_sources(config: &Config, directory: &Path) -> anyhow::Result<()> {
 }
 
 fn not_interrupted() -> anyhow::Result<()> {
-    match interrupt::happened() {
-        true => Err(exit::interrupted(format!("stopped by {}", interrupt::by()))),
-        false => Ok(()),
+    if interrupt::happened() {
+        Err(exit::interrupted(format!("stopped by {}", interrupt::by())))
+    } else {
+        Ok(())
     }
 }
 

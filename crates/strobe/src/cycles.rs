@@ -71,13 +71,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             None => format!("board {board} has no timing for {} wait states", flash.wait_states),
         }));
     }
-    let done = match args.run {
-        true => {
-            let settings = simulate::settings(&args.simulation, Threads::default())?;
-            let subject = (args.firmware.as_path(), &firmware);
-            Some(Run::new(subject, &choice, &args.simulation.setup, settings).bounded()?)
-        }
-        false => None,
+    let done = if args.run {
+        let settings = simulate::settings(&args.simulation, Threads::default())?;
+        let subject = (args.firmware.as_path(), &firmware);
+        Some(Run::new(subject, &choice, &args.simulation.setup, settings).bounded()?)
+    } else {
+        None
     };
     if let Some(done) = &done {
         flash = done.flash;

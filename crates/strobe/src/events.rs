@@ -81,9 +81,10 @@ pub fn open(
     let text = read(&described, MAX_TEXT)?;
     let trace =
         Trace::parse(&text).map_err(|e| exit::data(format!("{}: {e}", described.display())))?;
-    let (files, left_out) = match path.is_dir() {
-        true => (streams(path, &described)?, left_out(path)?),
-        false => (vec![path.to_owned()], Vec::new()),
+    let (files, left_out) = if path.is_dir() {
+        (streams(path, &described)?, left_out(path)?)
+    } else {
+        (vec![path.to_owned()], Vec::new())
     };
     let mut left = MAX_BYTES;
     let mut streams = Vec::new();

@@ -31,9 +31,10 @@ impl Progress {
 
 /// How the bar looks while so much is to be done.
 fn style(known: bool) -> ProgressStyle {
-    let style = ProgressStyle::with_template(match known {
-        true => "{spinner} {msg} {wide_bar} {bytes} of {total_bytes}, {binary_bytes_per_sec}",
-        false => "{spinner} {msg} {elapsed}",
+    let style = ProgressStyle::with_template(if known {
+        "{spinner} {msg} {wide_bar} {bytes} of {total_bytes}, {binary_bytes_per_sec}"
+    } else {
+        "{spinner} {msg} {elapsed}"
     });
     style.unwrap_or_else(|_| ProgressStyle::default_spinner())
 }

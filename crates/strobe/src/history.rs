@@ -134,9 +134,10 @@ fn none(args: &Args) -> anyhow::Result<anyhow::Error> {
         if let Some(name) = given.as_ref().filter(|name| !known.contains(*name)) {
             let known: Vec<String> = known.into_iter().collect();
             let (there, like) = (first_of(&known, NAMED), like(name, &known));
-            return Ok(exit::usage(match known.is_empty() {
-                true => format!("{option} {name}: nothing in {shown} has one"),
-                false => format!("{option} {name}: {shown} has {there}{like}"),
+            return Ok(exit::usage(if known.is_empty() {
+                format!("{option} {name}: nothing in {shown} has one")
+            } else {
+                format!("{option} {name}: {shown} has {there}{like}")
             }));
         }
     }

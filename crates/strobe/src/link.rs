@@ -165,10 +165,8 @@ pub fn open(
     };
     request.trace = options.settings(&origin, &request.access, elf)?;
     let is_capture = matches!(origin, Origin::Tap(Tap::Capture(..)));
-    links::open(origin, &request, observer).map_err(|error| match is_capture {
-        true => exit::usage(error.to_string()),
-        false => no_link(error),
-    })
+    links::open(origin, &request, observer)
+        .map_err(|error| if is_capture { exit::usage(error.to_string()) } else { no_link(error) })
 }
 
 /// What errors of boards advise is of `strobe run`.

@@ -103,9 +103,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         against::run(args, path, &opened)?;
         return Ok(code);
     }
-    let channels = match args.pins.is_empty() && args.from.is_some() {
-        true => Vec::new(),
-        false => chosen(args, &capture)?,
+    let channels = if args.pins.is_empty() && args.from.is_some() {
+        Vec::new()
+    } else {
+        chosen(args, &capture)?
     };
     let mut measurement = measured(args, &capture, (&file, &format), &channels)?;
     if let Some(others) = &others {

@@ -135,9 +135,12 @@ fn text(answer: &Answer) -> String {
 /// Lines end as everywhere in a pipe: what goes out shows a carriage return as `\r`, for a terminal
 /// obeys it.
 fn csv(answer: &Answer) -> String {
-    let quoted = |text: &str| match text.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
+    let quoted = |text: &str| {
+        if text.contains(['"', ',', '\n', '\r']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text.to_owned()
+        }
     };
     let line = |cells: Vec<String>| cells.join(",") + "\n";
     let names = line(answer.columns.iter().map(|name| quoted(name)).collect());

@@ -173,9 +173,10 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let mut selection = args.selection(&annotated);
     for (part, i) in measurement.parts.iter_mut().zip(rig.reported()) {
         // Only the chosen chip has what was asked for.
-        let (thread, annotated) = match i == rig.chosen {
-            true => (args.thread.as_deref(), annotated.as_slice()),
-            false => (None, [].as_slice()),
+        let (thread, annotated) = if i == rig.chosen {
+            (args.thread.as_deref(), annotated.as_slice())
+        } else {
+            (None, [].as_slice())
         };
         part.measurement = show::part_of(part.measurement.clone(), thread)?;
         args.attach(&mut part.measurement, &rig.members[i].firmware, annotated);

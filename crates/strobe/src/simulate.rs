@@ -1,4 +1,4 @@
-//! What `run` and `cycles --run` share: the options of a simulated run, and carrying it out.
+//! A simulated run, for all commands that have one: its options, and carrying it out.
 
 mod options;
 mod outcome;
@@ -25,8 +25,8 @@ use crate::host::RerunHost;
 use crate::{ending, host, input, interrupt};
 
 /// Instructions up to which a run is repeated for its bounds without `--bounds runs`: more than
-/// fast boards execute in a second. A longer run that only the default limit ended is longer than
-/// its user asked for, and that of a recording would hold three captures in memory.
+/// fast boards execute in a second. Above it, a run that only the default limit ended is longer than
+/// its user asked for, and a recording would keep three captures in memory.
 const AUTO_RERUN_LIMIT: u64 = 400_000_000;
 
 /// What to see of threads.

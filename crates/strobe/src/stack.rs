@@ -81,9 +81,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None => exit::data(error.to_string()),
     })?;
     let name = input::file_name(&args.firmware);
-    let (mut measurement, code) = match args.run {
-        true => simulated(args, &firmware, &mut analysis, &name)?,
-        false => (analysis.measurement(&name), ExitCode::SUCCESS),
+    let (mut measurement, code) = if args.run {
+        simulated(args, &firmware, &mut analysis, &name)?
+    } else {
+        (analysis.measurement(&name), ExitCode::SUCCESS)
     };
     paint(args, &mut measurement)?;
     let selection = args.result.selection();

@@ -22,10 +22,8 @@ const LOOKUPS: [&str; 9] = [
 /// Tests state names as texts: they hold what files have.
 fn is_test(path: &Path) -> bool {
     let (Some(folder), Some(name)) = (path.parent(), path.file_stem()) else { return false };
-    let parent = match folder.ends_with("src") {
-        true => folder.join("lib.rs"),
-        false => folder.with_extension("rs"),
-    };
+    let parent =
+        if folder.ends_with("src") { folder.join("lib.rs") } else { folder.with_extension("rs") };
     if parent == path || !parent.exists() {
         return false;
     }

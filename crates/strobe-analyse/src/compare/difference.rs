@@ -143,9 +143,10 @@ impl Figure {
         let quotient = |b: Number, a: Number| Number::from(b.as_f64() / a.as_f64());
         let is_model =
             |figure: &Figure| matches!(figure.trust, Trust::Exact | Trust::Modelled { .. });
-        let ends = match one_model && is_model(self) && is_model(b) {
-            true => ends_of([quotient(low, from_low), quotient(high, from_high), quotient(y, x)]),
-            false => (quotient(low, from_high), quotient(high, from_low)),
+        let ends = if one_model && is_model(self) && is_model(b) {
+            ends_of([quotient(low, from_low), quotient(high, from_high), quotient(y, x)])
+        } else {
+            (quotient(low, from_high), quotient(high, from_low))
         };
         let ratio = match (&self.trust, &b.trust) {
             (Trust::Sampled { n, .. }, Trust::Sampled { n: m, .. }) => {

@@ -52,9 +52,10 @@ pub(super) fn push(compared: &mut Comparison, a: &Measurement, b: &Measurement) 
         }
         let several = tables.len() > 1;
         for (unit, table) in tables {
-            let id = match several {
-                true => format!("{}-{}", section.id, kebab(unit)),
-                false => section.id.clone(),
+            let id = if several {
+                format!("{}-{}", section.id, kebab(unit))
+            } else {
+                section.id.clone()
             };
             let id = compared.free(&id);
             compared.push(&id, section.title.clone(), Content::Table(table));
@@ -119,9 +120,10 @@ fn figure(d: &Distribution, of: impl Fn(&Spread) -> Option<Number>) -> Option<Fi
         (Some((low, high)), _) => {
             let low = if low <= value { low } else { value };
             let high = if high >= value { high } else { value };
-            match low == high {
-                true => Trust::Exact,
-                false => Trust::Modelled { low, high, why: d.why.clone() },
+            if low == high {
+                Trust::Exact
+            } else {
+                Trust::Modelled { low, high, why: d.why.clone() }
             }
         }
         (None, Some(off @ 1..)) => {

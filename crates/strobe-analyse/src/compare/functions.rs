@@ -42,9 +42,10 @@ pub(super) fn push(
         else {
             continue;
         };
-        let windows = match section.id.starts_with(super::HEAP) {
-            true => [1, 1],
-            false => [a, b].map(|side| side.window.entries.unwrap_or(1)),
+        let windows = if section.id.starts_with(super::HEAP) {
+            [1, 1]
+        } else {
+            [a, b].map(|side| side.window.entries.unwrap_or(1))
         };
         let first = of_a.measures.first().and_then(|m| Some((m, of_b.measure(&m.id)?)));
         if let Some((measure, _)) = first.filter(|(a, b)| a.unit == b.unit) {

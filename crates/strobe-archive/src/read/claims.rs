@@ -97,9 +97,10 @@ pub fn footer(file: &dyn Pieces) -> Result<(), Unusable> {
         groups += usize::from(path == [2, 5] && number > 0);
     });
     walked.map_err(|wrong| malformed("its end", start, wrong))?;
-    match groups > MOST_GROUPS {
-        true => Err(Unusable::Damaged(format!("its columns are in {groups} groups"))),
-        false => Ok(()),
+    if groups > MOST_GROUPS {
+        Err(Unusable::Damaged(format!("its columns are in {groups} groups")))
+    } else {
+        Ok(())
     }
 }
 
@@ -121,9 +122,10 @@ fn malformed(what: &str, start: u64, wrong: Wrong) -> Unusable {
 pub fn rows(file: &dyn Pieces, metadata: &ParquetMetaData) -> Result<(), Unusable> {
     let groups = metadata.row_groups().iter().map(|group| group.num_rows());
     let rows = groups.map(|n| u64::try_from(n).unwrap_or(u64::MAX)).fold(0, u64::saturating_add);
-    match rows > file.length().saturating_mul(ROWS_PER_BYTE) {
-        true => Err(Unusable::Damaged(format!("{rows} rows in {} bytes", file.length()))),
-        false => Ok(()),
+    if rows > file.length().saturating_mul(ROWS_PER_BYTE) {
+        Err(Unusable::Damaged(format!("{rows} rows in {} bytes", file.length())))
+    } else {
+        Ok(())
     }
 }
 
@@ -152,12 +154,13 @@ pub fn pages(file: &dyn Pieces, chunk: &ColumnChunkMetaData, rows: i64) -> Resul
         at += page.compressed;
         values = values.saturating_add(page.values);
     }
-    match values == rows {
-        true => Ok(()),
-        false => Err(Unusable::Damaged(format!(
+    if values == rows {
+        Ok(())
+    } else {
+        Err(Unusable::Damaged(format!(
             "{}: its pages have {values} values, and the group has {rows} rows",
             chunk.column_path().string()
-        ))),
+        )))
     }
 }
 

@@ -35,9 +35,10 @@ pub(crate) fn head(capture: &CaptureSummary, notes: &[String]) -> Measurement {
     let tool = format!("strobe {}", env!("CARGO_PKG_VERSION"));
     let instrument = Instrument { kind: kind.to_owned(), tool, ..Instrument::default() };
     let mut measurement = Measurement::new(subject, instrument, window(capture));
-    let whole = match capture.cut {
-        true => Quantity::at_least(capture.duration_ps, Unit::PICOSECONDS),
-        false => duration(capture),
+    let whole = if capture.cut {
+        Quantity::at_least(capture.duration_ps, Unit::PICOSECONDS)
+    } else {
+        duration(capture)
     };
     measurement.push_total("duration", "recorded", whole.clone());
     measurement.coverage =
@@ -111,9 +112,10 @@ pub(crate) fn resolved(ps: u64, capture: &CaptureSummary) -> Quantity {
 fn window(capture: &CaptureSummary) -> Window {
     let at = |ps: i64| Moment { nanoseconds: Some(ps.div_euclid(1000)), cycle: None };
     let end = i64::try_from(capture.duration_ps).unwrap_or(i64::MAX);
-    let (kind, text) = match capture.cut {
-        true => ("cut-short", "times go back there: what follows was not read"),
-        false => ("end-of-file", "the recording ends"),
+    let (kind, text) = if capture.cut {
+        ("cut-short", "times go back there: what follows was not read")
+    } else {
+        ("end-of-file", "the recording ends")
     };
     let ended = Ended { kind: kind.to_owned(), text: text.to_owned(), code: None };
     Window {

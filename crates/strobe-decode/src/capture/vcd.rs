@@ -155,13 +155,14 @@ impl Reader {
             return Ok(());
         }
         let Some(parse) = error.get_ref().and_then(|e| e.downcast_ref::<ParseError>()) else {
-            return Err(match error.get_ref().is_some_and(|e| e.is::<TooLong>()) {
-                true => Error::at_line(
+            return Err(if error.get_ref().is_some_and(|e| e.is::<TooLong>()) {
+                Error::at_line(
                     line,
                     format!("a command of more than {MAX_COMMAND_BYTES} bytes"),
                     ADVICE,
-                ),
-                false => error.into(),
+                )
+            } else {
+                error.into()
             });
         };
         Err(Error::at_line(line, parse.kind().to_string(), ADVICE))

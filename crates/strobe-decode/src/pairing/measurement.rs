@@ -144,9 +144,10 @@ fn bounded([low, value, high]: [Number; 3], modelled: bool) -> Cell {
     if low == high {
         return Cell::Exact(value);
     }
-    let trust = match modelled {
-        true => Trust::Modelled { low, high, why: Some(BOTH.to_owned()) },
-        false => Trust::Resolution { low, high },
+    let trust = if modelled {
+        Trust::Modelled { low, high, why: Some(BOTH.to_owned()) }
+    } else {
+        Trust::Resolution { low, high }
     };
     Cell::Figure { value: Some(value), trust }
 }

@@ -128,11 +128,10 @@ fn frequency(pin: &PinStatistics, capture: &CaptureSummary) -> Cell {
     else {
         return Cell::Exact(value);
     };
-    let trust = match sampled {
-        true => strobe_model::measurement::Trust::Resolution { low, high },
-        false => {
-            strobe_model::measurement::Trust::Modelled { low, high, why: Some(MODELLED.to_owned()) }
-        }
+    let trust = if sampled {
+        strobe_model::measurement::Trust::Resolution { low, high }
+    } else {
+        strobe_model::measurement::Trust::Modelled { low, high, why: Some(MODELLED.to_owned()) }
     };
     Cell::Figure { value: Some(value), trust }
 }

@@ -361,10 +361,12 @@ impl Streams {
     /// The score of all of them: streams that are not read show as well whether frames are right.
     fn sense(&self) -> i64 {
         let all = self.0.iter().filter(|(stream, _)| SOURCES.contains(*stream));
-        let each = all.map(|(_, bytes)| match etm::is_likely(bytes) {
-            true => bytes.len() as i64,
-            false => sense(bytes).max(0),
-        });
+        let each =
+            all.map(
+                |(_, bytes)| {
+                    if etm::is_likely(bytes) { bytes.len() as i64 } else { sense(bytes).max(0) }
+                },
+            );
         each.sum()
     }
 

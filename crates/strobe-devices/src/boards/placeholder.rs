@@ -86,10 +86,7 @@ fn flash(svd: &Svd) -> u32 {
         let name = name.strip_prefix("SEC_").unwrap_or(name);
         ["RCC", "RCU", "CRM"].iter().any(|clock| name.eq_ignore_ascii_case(clock))
     };
-    match svd.peripherals().iter().any(|p| is_clock(&p.name)) {
-        true => 0x0800_0000,
-        false => 0,
-    }
+    if svd.peripherals().iter().any(|p| is_clock(&p.name)) { 0x0800_0000 } else { 0 }
 }
 
 /// The core that a board file gets.

@@ -31,9 +31,10 @@ type Seen = (Vec<Option<(u32, u32)>>, u64);
 fn machine<O: Observer>(board: &str, firmware: &str, watch: impl Fn(CallTree) -> O) -> Machine<O> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../firmware/prebuilt");
     let elf = std::fs::read(format!("{root}/{firmware}.elf")).expect("bundled firmware");
-    let board = match board.starts_with("accelerated") {
-        true => Board::parse(ACCELERATED).expect("a board"),
-        false => Board::builtin(board).expect("a bundled board"),
+    let board = if board.starts_with("accelerated") {
+        Board::parse(ACCELERATED).expect("a board")
+    } else {
+        Board::builtin(board).expect("a bundled board")
     };
     let mut bus: Bus = board.build().expect("a good board");
     let program = Program::from_elf(&elf).expect("an ELF program");

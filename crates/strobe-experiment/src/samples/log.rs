@@ -119,10 +119,7 @@ impl Left {
             left.whole += next.len() as u64;
         }
         // The first line may be cut off, too; what is no part of it is somebody's.
-        match left.whole == 0 && !line(head)?.starts_with(&next) {
-            true => Err(foreign()),
-            false => Ok(left),
-        }
+        if left.whole == 0 && !line(head)?.starts_with(&next) { Err(foreign()) } else { Ok(left) }
     }
 }
 
@@ -130,13 +127,12 @@ impl Left {
 fn is_whole(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     input.take(LONGEST_LINE).read_until(b'\n', line)?;
-    match line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
-        true => {
-            let most = grouped(LONGEST_LINE);
-            let text = format!("a line of it has {most} bytes or more, which no round has");
-            Err(io::Error::other(format!("{text}; name another file")))
-        }
-        false => Ok(line.ends_with(b"\n")),
+    if line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
+        let most = grouped(LONGEST_LINE);
+        let text = format!("a line of it has {most} bytes or more, which no round has");
+        Err(io::Error::other(format!("{text}; name another file")))
+    } else {
+        Ok(line.ends_with(b"\n"))
     }
 }
 

@@ -38,10 +38,7 @@ impl Case {
             let bytes = firmware.bytes_at(at, self.width as usize)?;
             let value = bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte));
             let bits = 32 - 8 * self.width;
-            let value = match self.is_signed {
-                true => (value << bits) as i32 >> bits,
-                false => value as i32,
-            };
+            let value = if self.is_signed { (value << bits) as i32 >> bits } else { value as i32 };
             // Offsets of words are in bytes, the others in halfwords.
             let scale = if self.width == 4 { 1 } else { 2 };
             Some(table.wrapping_add_signed(value.wrapping_mul(scale)) & !1)

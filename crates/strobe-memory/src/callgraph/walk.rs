@@ -206,9 +206,10 @@ impl<'a, I: Interpreter> Walk<'a, I> {
 
     /// Control goes on behind an instruction; where the function ends, in the next one.
     fn on(&mut self, next: u32, state: &I::State, from: u32) {
-        match self.holds(next) {
-            true => self.enter(next, state),
-            false => self.leave(from, Target::Known(next), state),
+        if self.holds(next) {
+            self.enter(next, state)
+        } else {
+            self.leave(from, Target::Known(next), state)
         }
     }
 
@@ -243,9 +244,10 @@ impl<'a, I: Interpreter> Walk<'a, I> {
             }
             To::Table(table) => {
                 let targets = tables::words(self.around.firmware, table, &self.range);
-                match targets.is_empty() {
-                    true => self.leave(at, Target::Unknown, state),
-                    false => self.through(&targets, state),
+                if targets.is_empty() {
+                    self.leave(at, Target::Unknown, state)
+                } else {
+                    self.through(&targets, state)
                 }
             }
             _ => self.leave(at, target(to), state),

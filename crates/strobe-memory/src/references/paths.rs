@@ -70,10 +70,7 @@ impl References {
         above[outside] = outside;
         let meet = |above: &[usize], mut a: usize, mut b: usize| {
             while a != b {
-                match rank[a] > rank[b] {
-                    true => a = above[a],
-                    false => b = above[b],
-                }
+                if rank[a] > rank[b] { a = above[a] } else { b = above[b] }
             }
             a
         };

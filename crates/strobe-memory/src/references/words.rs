@@ -43,9 +43,10 @@ pub(super) fn code(firmware: &Firmware, resolver: &Resolver<'_>) -> Vec<Referenc
         let (start, size) = (range.start as u32, (range.end - range.start) as usize);
         let Some(bytes) = firmware.bytes_at(start, size) else { continue };
         let run = Run { start, bytes };
-        let swept = match resolver.is_avr() {
-            true => avr::sweep(&run, resolver.relocated().next().is_some()),
-            false => thumb::sweep(firmware, resolver, &run, &mut pools),
+        let swept = if resolver.is_avr() {
+            avr::sweep(&run, resolver.relocated().next().is_some())
+        } else {
+            thumb::sweep(firmware, resolver, &run, &mut pools)
         };
         found.extend(swept.references);
         let is_next = match resolver.owner(range.end) {
@@ -116,9 +117,10 @@ pub(super) fn data(firmware: &Firmware, resolver: &Resolver<'_>) -> Vec<Referenc
             let until = run.start.min(end);
             if at < until {
                 let part = &bytes[(at - start) as usize..(until - start) as usize];
-                match is_avr {
-                    true => halves(at as u32, part, &mut found),
-                    false => words(resolver, at as u32, part, &mut found),
+                if is_avr {
+                    halves(at as u32, part, &mut found)
+                } else {
+                    words(resolver, at as u32, part, &mut found)
                 }
             }
             at = at.max(run.end);

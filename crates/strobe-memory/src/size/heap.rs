@@ -75,9 +75,12 @@ fn table(profile: &Profile, layers: &Layers) -> Option<Table> {
             .chain([Column::text("layer", "layer")])
             .collect(),
     );
-    let cell = |value: u64| match is_exact {
-        true => Cell::Exact(value.into()),
-        false => Cell::Figure { value: Some(value.into()), trust: Trust::AtLeast },
+    let cell = |value: u64| {
+        if is_exact {
+            Cell::Exact(value.into())
+        } else {
+            Cell::Figure { value: Some(value.into()), trust: Trust::AtLeast }
+        }
     };
     let mut layers: Vec<(String, [u64; 4])> = sums.into_iter().collect();
     layers.sort_by_key(|(_, figures)| std::cmp::Reverse(*figures));

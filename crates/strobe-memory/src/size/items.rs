@@ -154,10 +154,11 @@ impl Cut<'_> {
         let is_stored = offset < segment.data().len() as u64;
         let bytes = taken(self.regions, segment, &range);
         let stored = segment.data().get(offset as usize..(offset + length) as usize);
-        let holder = match self.regions.is_overlaid(range.start) {
-            // Whose symbol an address has depends on what is loaded there.
-            true => Holder::Rest,
-            false => self.holder(&range, section, stored.filter(|_| is_stored)),
+        // Whose symbol an overlaid address has depends on what is loaded there.
+        let holder = if self.regions.is_overlaid(range.start) {
+            Holder::Rest
+        } else {
+            self.holder(&range, section, stored.filter(|_| is_stored))
         };
         Run { address: range.start, section, holder, bytes }
     }

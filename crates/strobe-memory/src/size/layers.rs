@@ -124,9 +124,10 @@ fn rules(text: &str) -> Result<Vec<Rule>, RulesError> {
     let file: File = toml::from_str(text).map_err(Box::new)?;
     let patterns =
         |rule: &Rule| [&rule.path, &rule.archive, &rule.symbol, &rule.section].map(Vec::len);
-    match file.layer.iter().flat_map(patterns).sum::<usize>() > MOST_PATTERNS {
-        true => Err(RulesError::TooMany),
-        false => Ok(file.layer),
+    if file.layer.iter().flat_map(patterns).sum::<usize>() > MOST_PATTERNS {
+        Err(RulesError::TooMany)
+    } else {
+        Ok(file.layer)
     }
 }
 

@@ -194,9 +194,10 @@ impl<'a> Building<'a> {
 
     /// The chain of directories down to the holder.
     fn stack(&mut self, item: &'a Item<'a>, own: u32) -> u32 {
-        let path = item.file.as_deref().unwrap_or(match item.is_attributed {
-            true => "(no source file)",
-            false => "(unattributed)",
+        let path = item.file.as_deref().unwrap_or(if item.is_attributed {
+            "(no source file)"
+        } else {
+            "(unattributed)"
         });
         let mut parent = None;
         let mut upto = 0;

@@ -37,9 +37,10 @@ pub(super) struct Regions {
 impl Regions {
     pub(super) fn new(firmware: &Firmware, settings: &Settings) -> Self {
         let of_map = settings.map.iter().flat_map(|map| &map.regions);
-        let known: Vec<Region> = match settings.regions.is_empty() {
-            true => of_map.cloned().collect(),
-            false => settings.regions.clone(),
+        let known: Vec<Region> = if settings.regions.is_empty() {
+            of_map.cloned().collect()
+        } else {
+            settings.regions.clone()
         };
         let mut used_as_ram: Vec<Range<u64>> = Vec::new();
         for segment in firmware.segments() {

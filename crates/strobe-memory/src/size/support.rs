@@ -163,9 +163,10 @@ fn leading(graph: &Graph<'_>, is_member: &[bool], apart: &[Id]) -> Vec<Edge> {
             if !is_new || !graph.is_reached[edge.from] {
                 continue;
             }
-            match graph.is_library(edge.from) || is_data(graph, edge.from) {
-                true => work.push(edge.from),
-                false => found.push(*edge),
+            if graph.is_library(edge.from) || is_data(graph, edge.from) {
+                work.push(edge.from)
+            } else {
+                found.push(*edge)
             }
         }
     }

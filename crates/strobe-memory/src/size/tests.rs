@@ -208,9 +208,10 @@ proptest! {
         elf.section(section(".rodata", 2, FLASH + first as u32, text[first..].to_vec()));
         for (i, (at, size, is_code)) in symbols.into_iter().enumerate() {
             let name = format!("symbol{i}");
-            match is_code {
-                true => elf.function(&name, FLASH + (at & !1), size),
-                false => elf.symbol(object(&name, FLASH + at, size, 1)),
+            if is_code {
+                elf.function(&name, FLASH + (at & !1), size)
+            } else {
+                elf.symbol(object(&name, FLASH + at, size, 1))
             };
         }
         let m = measured(elf.build(), &Settings::default());

@@ -108,9 +108,10 @@ impl<'a, 'b> Answer<'a, 'b> {
 
     /// What goes if a reference went.
     fn goes_with(&self, edge: &Edge) -> Bytes {
-        match self.dominators.is_only(&self.graph.references, edge) {
-            true => self.sums[edge.to],
-            false => Bytes::default(),
+        if self.dominators.is_only(&self.graph.references, edge) {
+            self.sums[edge.to]
+        } else {
+            Bytes::default()
         }
     }
 

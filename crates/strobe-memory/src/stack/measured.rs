@@ -69,9 +69,10 @@ pub fn join(measurement: &mut Measurement, measured: &[Measured]) {
             Some(bound) => (bound as i64).saturating_sub(used as i64).into(),
             None => Cell::Empty,
         });
-        deepest.cells.push(match measured.chain.is_empty() {
-            true => Cell::Empty,
-            false => format!("{} at cycle {}", measured.chain, measured.cycle).into(),
+        deepest.cells.push(if measured.chain.is_empty() {
+            Cell::Empty
+        } else {
+            format!("{} at cycle {}", measured.chain, measured.cycle).into()
         });
         if let Some(bound) = bound.filter(|bound| is_bound && *bound < used) {
             let text = format!(
@@ -177,9 +178,12 @@ fn put_size(
     (size, is_most): (u64, bool),
     worst: Option<(u64, bool)>,
 ) {
-    let of_most = |size: u64| match is_most {
-        true => Cell::Figure { value: Some(size.into()), trust: Trust::AtMost },
-        false => size.into(),
+    let of_most = |size: u64| {
+        if is_most {
+            Cell::Figure { value: Some(size.into()), trust: Trust::AtMost }
+        } else {
+            size.into()
+        }
     };
     let margin = worst.filter(|(_, is_bound)| !(is_most && *is_bound));
     let margin = margin.and_then(|(worst, is_bound)| {

@@ -168,12 +168,10 @@ fn frames(measurement: &mut Measurement, analysis: &Analysis<'_>) {
     let mut functions: Vec<_> = analysis.graph.functions.values().collect();
     functions.sort_by_key(|function| (std::cmp::Reverse(function.deepest), function.start));
     for function in functions.into_iter().take(MOST_ROWS) {
-        let own = match function.dynamic.is_empty() && function.unbounded.is_empty() {
-            true => Cell::from(u64::from(function.deepest)),
-            false => bound(
-                function.deepest.into(),
-                !analysis.resolved.dynamic.contains_key(&function.start),
-            ),
+        let own = if function.dynamic.is_empty() && function.unbounded.is_empty() {
+            Cell::from(u64::from(function.deepest))
+        } else {
+            bound(function.deepest.into(), !analysis.resolved.dynamic.contains_key(&function.start))
         };
         table.row([
             own,

@@ -238,7 +238,7 @@ fn causes_add_up_to_the_difference() {
 
 /// Another place is no cause where fetching takes what it took.
 #[test]
-fn flash_placement_is_named_where_fetching_waits() {
+fn flash_placement_is_no_cause_without_fetch_waits() {
     let mut later = program();
     later[1].address += 8;
     later[1].calls = 20;

@@ -97,10 +97,7 @@ fn event(id: &str) -> String {
     let words = id.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
     let name: String = words.map(capital).collect();
-    match name.starts_with(|c: char| c.is_ascii_digit()) {
-        true => format!("E{name}"),
-        false => name,
-    }
+    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("E{name}") } else { name }
 }
 
 fn plain(name: &str) -> String {
@@ -209,19 +206,21 @@ impl Names<'_> {
         let next = self.files.len() + 1;
         let number = *self.files.entry(file).or_insert(next);
         let name = file.and_then(|file| self.chains.profile.files.get(file as usize));
-        match number == next {
+        if number == next {
             // As callgrind calls what it does not know.
-            true => format!("({number}) {}", name.map_or("???".to_owned(), |name| plain(name))),
-            false => format!("({number})"),
+            format!("({number}) {}", name.map_or("???".to_owned(), |name| plain(name)))
+        } else {
+            format!("({number})")
         }
     }
 
     fn name(&mut self, name: Name) -> String {
         let next = self.functions.len() + 1;
         let number = *self.functions.entry(name).or_insert(next);
-        match number == next {
-            true => format!("({number}) {}", plain(&self.chains.name(name))),
-            false => format!("({number})"),
+        if number == next {
+            format!("({number}) {}", plain(&self.chains.name(name)))
+        } else {
+            format!("({number})")
         }
     }
 

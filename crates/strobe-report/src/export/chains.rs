@@ -67,9 +67,10 @@ impl From<Name> for Frame {
 impl<'a> Chains<'a> {
     /// The chains of a profile; of its places where they are wanted or where there are no chains.
     pub fn new(profile: &'a Profile, choice: &Choice) -> Result<Self, ExportError> {
-        let (first, then) = match choice.by_place {
-            true => (&profile.leaves, &profile.chains),
-            false => (&profile.chains, &profile.leaves),
+        let (first, then) = if choice.by_place {
+            (&profile.leaves, &profile.chains)
+        } else {
+            (&profile.chains, &profile.leaves)
         };
         let has = |of: &Samples, measure: &Measure| of.of(&measure.id).is_some();
         let mut measures: Vec<&Measure> =
@@ -82,14 +83,10 @@ impl<'a> Chains<'a> {
         let mut chains = Chains { profile, measures, samples: Vec::new() };
         let (of_first, of_then): (Vec<usize>, Vec<usize>) =
             (0..chains.measures.len()).partition(|i| has(first, chains.measures[*i]));
-        let place = |index: u32| match choice.by_place {
-            true => At::Location(index),
-            false => At::Stack(index),
-        };
-        let other = |index: u32| match choice.by_place {
-            true => At::Stack(index),
-            false => At::Location(index),
-        };
+        let place =
+            |index: u32| if choice.by_place { At::Location(index) } else { At::Stack(index) };
+        let other =
+            |index: u32| if choice.by_place { At::Stack(index) } else { At::Location(index) };
         chains.take(first, &of_first, place);
         chains.take(then, &of_then, other);
         Ok(chains)

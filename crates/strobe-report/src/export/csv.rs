@@ -180,9 +180,10 @@ fn line(cells: &[String], out: &mut dyn Write) -> io::Result<()> {
 /// A cell, with what a terminal would obey made visible.
 fn quoted(cell: &str) -> String {
     let plain = clean(cell);
-    match plain.contains([',', '"']) || plain.starts_with(' ') || plain.ends_with(' ') {
-        true => format!("\"{}\"", plain.replace('"', "\"\"")),
-        false => plain,
+    if plain.contains([',', '"']) || plain.starts_with(' ') || plain.ends_with(' ') {
+        format!("\"{}\"", plain.replace('"', "\"\""))
+    } else {
+        plain
     }
 }
 

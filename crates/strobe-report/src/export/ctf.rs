@@ -140,10 +140,7 @@ fn slices(line: &Timed, all: &mut Vec<Event>) {
         };
         let (from, to) = (span.begin_ns, span.end_ns);
         all.push((from, Order::Begin(Reverse(to)), body(begin)));
-        let order = match to == from {
-            true => Order::EndAtOnce,
-            false => Order::End(Reverse(from)),
-        };
+        let order = if to == from { Order::EndAtOnce } else { Order::End(Reverse(from)) };
         all.push((to, order, body(begin + 1)));
     }
 }

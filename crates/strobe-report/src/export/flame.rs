@@ -158,9 +158,10 @@ impl<'a> Drawing<'a> {
         if self.deep > 0 {
             left_out.push(format!("{} deeper than {DEEPEST} calls", grouped(self.deep)));
         }
-        let note = match left_out.is_empty() {
-            true => String::new(),
-            false => format!("frames not drawn: {}", left_out.join(", ")),
+        let note = if left_out.is_empty() {
+            String::new()
+        } else {
+            format!("frames not drawn: {}", left_out.join(", "))
         };
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\

@@ -194,10 +194,7 @@ impl Clock {
             let denominator = i128::from(span.hz);
             rates.push(Rate { from, from_ns, numerator: 1_000_000_000, denominator });
         }
-        match rates.is_empty() {
-            true => Err(ExportError::Untimed(unit.clone())),
-            false => Ok(Clock { rates }),
-        }
+        if rates.is_empty() { Err(ExportError::Untimed(unit.clone())) } else { Ok(Clock { rates }) }
     }
 
     fn ns(&self, at: i64) -> i64 {

@@ -58,9 +58,10 @@ impl View for Causes<'_> {
         for (cause, part, amount) in parts {
             let paint = if part.idle { Paint::Idle } else { Paint::Plain };
             let amount = stated(page, cause, amount);
-            let sign = match awaited(page, profile, cause) {
-                true => "~",
-                false => sign_of_part(cause, part, amount, is_open),
+            let sign = if awaited(page, profile, cause) {
+                "~"
+            } else {
+                sign_of_part(cause, part, amount, is_open)
             };
             table.painted(
                 vec![

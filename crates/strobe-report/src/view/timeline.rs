@@ -125,9 +125,10 @@ impl Line<'_> {
                 None => "an unknown number of events missing".to_owned(),
             };
             let (from, to) = (at(gaps.from[i]), at(gaps.to[i]));
-            let when = match gaps.from[i] == gaps.to[i] {
-                true => format!("at {from}"),
-                false => format!("from {from} to {to}"),
+            let when = if gaps.from[i] == gaps.to[i] {
+                format!("at {from}")
+            } else {
+                format!("from {from} to {to}")
             };
             let text = format!("gap {when}: {missing}: {}", gaps.why[i]);
             item("! ", &text, Paint::Warn, page.options, out)?;

@@ -2,7 +2,7 @@
 //! line takes.
 //!
 //! One run knows one model. Bounds of a figure are those of three runs, one in each model, side by
-//! side; nothing is carried along a run for them.
+//! side; of one run there are only sums by cause.
 
 use strobe_model::Bounds;
 

@@ -199,10 +199,8 @@ fn other_remedies(bus: &Bus, chip: Option<&str>) -> String {
 /// The same for an AVR, of which there is no CMSIS-SVD file.
 fn other_remedies_of_avr(board: &Board) -> String {
     let is_builtin = Board::builtin_names().any(|name| name == board.name());
-    let base = match is_builtin {
-        true => format!(", with base = \"{}\",", board.name()),
-        false => String::new(),
-    };
+    let base =
+        if is_builtin { format!(", with base = \"{}\",", board.name()) } else { String::new() };
     format!(
         "no built-in board has more of the devices that this firmware uses: `ready` in a board \
          file of your own{base} defines what a flag follows \

@@ -202,9 +202,10 @@ pub fn choose(firmware: &Firmware) -> Result<Choice, FitError> {
     let runs = evidence.runs_on(firmware, &board);
     let fits = at_home && runs && !evidence.speaks_against(&board, &bus);
     let exact = evidence.missing(&bus).is_empty() || evidence.of_family(&board, &bus);
-    let chosen = match fits && (exact || evidence.blocks.len() < LEAST_BLOCKS) {
-        true => None,
-        false => best(firmware, &evidence),
+    let chosen = if fits && (exact || evidence.blocks.len() < LEAST_BLOCKS) {
+        None
+    } else {
+        best(firmware, &evidence)
     };
     match chosen {
         Some((name, why)) => {

@@ -131,12 +131,13 @@ impl Model {
             return Cell::Empty;
         }
         let value = Number::from((sum as f64 / n as f64 * 1000.0).round() / 1000.0);
-        match self.rules && sum > 0 {
-            true => Cell::Figure {
+        if self.rules && sum > 0 {
+            Cell::Figure {
                 value: Some(value),
                 trust: Trust::Modelled { low: value, high: value, why: None },
-            },
-            false => Cell::Exact(value),
+            }
+        } else {
+            Cell::Exact(value)
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a run of a simulated board has collected, before it becomes a measurement.
 //!
-//! The builders in `simulated/measurement` read it, and nobody else but the exit code. It holds no
-//! host path, date or machine: the same firmware and settings give the same bytes.
+//! The builders in `simulated/measurement` read it, and the command for how the run ended. It holds
+//! no host path, date or machine: the same firmware and settings give the same bytes.
 
 mod calls;
 mod scheduling;
@@ -134,7 +134,7 @@ pub struct Totals {
     pub cycles: u64,
     /// Instructions retired.
     pub instructions: u64,
-    /// Cycles by cause, likely figures; their sum is `cycles`.
+    /// Cycles by cause, by the run's model; their sum is `cycles`.
     pub by_cause: CauseCycles,
 }
 

@@ -92,11 +92,10 @@ impl Lines {
                     ColumnType::Column(column) => u32::try_from(column.get()).unwrap_or(u32::MAX),
                 },
             };
-            match row.end_sequence() {
-                true => {
-                    sequence.finish(row.address(), unit_priority, context.live, &mut self.claims)
-                }
-                false => sequence.rows.push((row.address(), place)),
+            if row.end_sequence() {
+                sequence.finish(row.address(), unit_priority, context.live, &mut self.claims)
+            } else {
+                sequence.rows.push((row.address(), place))
             }
         }
         Ok(())
@@ -154,9 +153,10 @@ fn check_header_size(
     }
     let length = reader.read_length(format)?;
     budget.spend(length.min(reader.len()) / 4)?;
-    match length > LARGEST_HEADER {
-        true => Err(Stop::Damaged(gimli::Error::UnsupportedOffset)),
-        false => Ok(()),
+    if length > LARGEST_HEADER {
+        Err(Stop::Damaged(gimli::Error::UnsupportedOffset))
+    } else {
+        Ok(())
     }
 }
 

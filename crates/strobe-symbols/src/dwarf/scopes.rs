@@ -251,10 +251,8 @@ impl<'a, 'c> Builder<'a, 'c> {
         let ranges = self.live_ranges(current.unit, attributes)?;
         level.inlining = 0;
         // A function without code here only provides its name to copies elsewhere.
-        level.scope = match ranges.is_empty() {
-            true => None,
-            false => Some(self.scope(current, None, entry, &ranges)),
-        };
+        level.scope =
+            if ranges.is_empty() { None } else { Some(self.scope(current, None, entry, &ranges)) };
         Ok(())
     }
 

@@ -105,9 +105,12 @@ pub fn named(args: &Args) -> anyhow::Result<Option<Vec<PathBuf>>> {
     let Some(option) = args.firmware.given().next() else { return Ok(None) };
     let what = args.commands.first().map_or_else(
         || "none was given".to_owned(),
-        |first| match Path::new(first).is_file() {
-            true => format!("{first} is no ELF file for an Arm core or an AVR"),
-            false => format!("there is no file {first}"),
+        |first| {
+            if Path::new(first).is_file() {
+                format!("{first} is no ELF file for an Arm core or an AVR")
+            } else {
+                format!("there is no file {first}")
+            }
         },
     );
     Err(exit::usage(format!("{option} is for benchmarks of firmware, and {what}")))
@@ -201,10 +204,8 @@ fn names(args: &Args, paths: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     let stem = |path: &PathBuf| {
         path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
     };
-    let names: Vec<String> = match args.name.is_empty() {
-        true => paths.iter().map(stem).collect(),
-        false => args.name.clone(),
-    };
+    let names: Vec<String> =
+        if args.name.is_empty() { paths.iter().map(stem).collect() } else { args.name.clone() };
     // These are columns already.
     let taken = ["benchmark", "input"];
     let is_twice =

@@ -73,8 +73,9 @@ fn git(directory: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let shown = format!("git {}", arguments.join(" "));
     let ended = process::run(&shown, &mut command, directory, PATIENCE)
         .map_err(|e| exit::data(format!("{shown}: {e}")))?;
-    match ended.status.success() {
-        true => Ok(ended.output),
-        false => Err(exit::data(format!("{shown}: {}", ended.output))),
+    if ended.status.success() {
+        Ok(ended.output)
+    } else {
+        Err(exit::data(format!("{shown}: {}", ended.output)))
     }
 }

@@ -76,9 +76,10 @@ impl Args {
     fn place(&self) -> anyhow::Result<PathBuf> {
         let refused = |error: io::Error| files::cannot_write(&self.output, &error);
         let place = self.directory().canonicalize().map_err(refused)?;
-        match files::is_directory(&place)? {
-            true => Ok(place),
-            false => Err(refused(io::ErrorKind::NotADirectory.into())),
+        if files::is_directory(&place)? {
+            Ok(place)
+        } else {
+            Err(refused(io::ErrorKind::NotADirectory.into()))
         }
     }
 

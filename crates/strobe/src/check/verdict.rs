@@ -32,9 +32,10 @@ fn finding(line: &Line) -> Finding {
     let code = format!("budget-{}", line.judged.verdict.name());
     let shares = line.functions.iter().map(|share| (share.name.clone(), words::share(share)));
     let shares: Vec<_> = shares.collect();
-    let title = match line.functions.iter().any(|share| share.before.is_some()) {
-        true => "functions that changed",
-        false => "functions responsible",
+    let title = if line.functions.iter().any(|share| share.before.is_some()) {
+        "functions that changed"
+    } else {
+        "functions responsible"
     };
     let evidence = if shares.is_empty() { Vec::new() } else { vec![(title.to_owned(), shares)] };
     Finding { evidence, ..Finding::new(Severity::Fault, &code, words::sentence(line)) }

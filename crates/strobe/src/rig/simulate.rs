@@ -120,9 +120,10 @@ impl Rig {
         mut recorder: Option<&'a mut dyn Recorder>,
     ) -> anyhow::Result<Vec<host::Terminal<'a>>> {
         let one = |i: usize| {
-            let host = match i == self.chosen {
-                true => setup.host()?.with_hidden_serial().with_recorder(recorder.take()),
-                false => host::Terminal::new(true, Vec::new(), Vec::new()),
+            let host = if i == self.chosen {
+                setup.host()?.with_hidden_serial().with_recorder(recorder.take())
+            } else {
+                host::Terminal::new(true, Vec::new(), Vec::new())
             };
             let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
             Ok(host.with_gallery(gallery))
@@ -151,9 +152,10 @@ impl Rig {
         }
         let name = &self.members[self.chosen].name;
         let why = all[self.chosen].as_deref().unwrap_or_default();
-        Err(exit::data(match self.alone {
-            true => format!("chip {name}: {why}"),
-            false => format!("no chip of the rig has a heap; chip {name}: {why}"),
+        Err(exit::data(if self.alone {
+            format!("chip {name}: {why}")
+        } else {
+            format!("no chip of the rig has a heap; chip {name}: {why}")
         }))
     }
 }

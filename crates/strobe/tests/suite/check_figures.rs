@@ -210,9 +210,12 @@ fn first_file_offers_valid_heap_and_pin_comments() {
         // Every comment behind the first budget that is none in words is one.
         let keys =
             ["# [[", "# heap =", "# pin =", "# function =", "# figure =", "# max =", "# min ="];
-        let line = |line: &str| match keys.iter().any(|key| line.starts_with(key)) {
-            true => format!("{}\n", line.trim_start_matches("# ")),
-            false => format!("{line}\n"),
+        let line = |line: &str| {
+            if keys.iter().any(|key| line.starts_with(key)) {
+                format!("{}\n", line.trim_start_matches("# "))
+            } else {
+                format!("{line}\n")
+            }
         };
         let text: String = text.lines().map(line).collect();
         fs::write(&path, &text).unwrap();

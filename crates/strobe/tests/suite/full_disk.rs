@@ -25,13 +25,12 @@ fn on_a_small_disk(kib: u32, disk: &Path, kept: &Path, arguments: &[&str]) -> Ra
     let own = ["unshare", "--mount", "--map-root-user"];
     let allowed = Command::new(own[0]).args(&own[1..]).arg("true").output();
     let is_allowed = allowed.is_ok_and(|ran| ran.status.success());
-    let mut shell = match is_allowed {
-        true => {
-            let mut unshare = Command::new(own[0]);
-            unshare.args(&own[1..]).arg("sh");
-            unshare
-        }
-        false => Command::new("sh"),
+    let mut shell = if is_allowed {
+        let mut unshare = Command::new(own[0]);
+        unshare.args(&own[1..]).arg("sh");
+        unshare
+    } else {
+        Command::new("sh")
     };
     shell.args(["-c", ON_A_SMALL_DISK, "sh", &kib.to_string()]).args([disk, kept]);
     shell.arg(command().get_program()).args(arguments);

@@ -32,10 +32,7 @@ fn measured_never_exceeds_static() {
             continue;
         }
         let path = path.to_str().unwrap();
-        let board: &[&str] = match path.contains("2560") {
-            true => &["--board", "arduino-mega"],
-            false => &[],
-        };
+        let board: &[&str] = if path.contains("2560") { &["--board", "arduino-mega"] } else { &[] };
         let (_, m) = measured(&[&["stack", path, "--run", "--until", "10ms"], board].concat());
         assert!(
             m.findings.iter().all(|f| f.code != "measured-exceeds"),

@@ -108,9 +108,12 @@ fn three_by(sides: &[Side; 2], figures: [Figure; 2]) -> [Cell; 3] {
 /// What is idle, and everything: the sum of the rows and of what is idle.
 fn footer(table: &mut Table, sides: &[Side; 2]) {
     let whole = |side: &Side| side.whole.figure(&side.kind, side.all);
-    let idle = sides.each_ref().map(|side| match side.idle.is_exact() {
-        true => Figure::exact(side.idle.value),
-        false => side.idle.figure(&side.kind, side.all),
+    let idle = sides.each_ref().map(|side| {
+        if side.idle.is_exact() {
+            Figure::exact(side.idle.value)
+        } else {
+            side.idle.figure(&side.kind, side.all)
+        }
     });
     let rows = [("idle", idle), ("all", sides.each_ref().map(whole))];
     let some_idle = sides.iter().any(|side| side.idle.value > 0);

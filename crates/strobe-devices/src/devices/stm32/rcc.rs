@@ -100,7 +100,7 @@ trait Family: Send + 'static {
         None
     }
 
-    /// The same is written; CFGR may be another one then.
+    /// Writes such a register; CFGR may change with it (CFGR2 of an F0 mirrors PREDIV's bit 0).
     fn write(&mut self, _common: &mut Controller, _register: u32, _value: u32, _cx: &mut Context) {}
 
     /// Registers that only this family has are as after a reset.
@@ -129,14 +129,15 @@ struct StartUp {
     pll: u32,
 }
 
-/// The clocks of a chip. Each pair is of APB1 and APB2, or of the only APB and what APB2 has.
+/// The clocks of a chip. Each pair is of APB1 and APB2; where there is one APB, the second is 1.
 struct Tree {
     sysclk: u32,
     core: u32,
-    /// Core cycles of a bus clock, and of a clock of its timers.
+    /// Core cycles of a bus clock.
     apb: [u32; 2],
+    /// Core cycles of a clock of the bus's timers.
     timers: [u32; 2],
-    /// The clock of a device with a clock of its own.
+    /// The clock of a device that need not run from its bus, in hertz; `None` inside if it does.
     kernel: Option<(&'static str, Option<u32>)>,
     /// Clocks with their names and limits, in hertz.
     limits: Vec<(&'static str, u32, u32)>,
@@ -204,6 +205,7 @@ impl Controller {
             ResetCause::PowerOn => (0, CSR_PORRSTF | power_on),
             ResetCause::Software => (self.csr, CSR_SFTRSTF),
             ResetCause::IndependentWatchdog => (self.csr, CSR_IWDGRSTF),
+            // The STM32s have no watchdog but these two; another one's reset counts as the window's.
             ResetCause::WindowWatchdog | ResetCause::Watchdog => (self.csr, CSR_WWDGRSTF),
         };
         self.csr = kept & !CSR_LSION | flag | CSR_PINRSTF;
@@ -415,6 +417,7 @@ impl<F: Family> Device for Rcc<F> {
     }
 
     fn reading(&mut self, _: u32, _: Size, _: &mut Context) -> Reading {
+        // Ready flags change by events only.
         Reading::FIXED
     }
 

@@ -60,9 +60,12 @@ impl OpenOcd {
             !stopped
         };
         let ran = self.tcl.command_within(&captured(command), longest, goes_on);
-        ran.map_err(|error| match stopped {
-            true => Error::Interrupted { step },
-            false => failed(step, &shorter(error, command)),
+        ran.map_err(|error| {
+            if stopped {
+                Error::Interrupted { step }
+            } else {
+                failed(step, &shorter(error, command))
+            }
         })
     }
 

@@ -49,13 +49,12 @@ impl Shape<'_> {
         let missing = taken.value - all.all.value - lost;
         // Of a whole that is exact, the rest is as uncertain as what is not idle.
         let busy = all.busy().ordered();
-        let idle = match all.idle.is_exact() && taken.is_exact() {
-            true => {
-                let shift = all.idle.value.saturating_add(busy.value);
-                let rest = |busy: i64| shift.saturating_sub(busy).max(0);
-                Amount { low: rest(busy.high), value: all.idle.value, high: rest(busy.low) }
-            }
-            false => all.idle,
+        let idle = if all.idle.is_exact() && taken.is_exact() {
+            let shift = all.idle.value.saturating_add(busy.value);
+            let rest = |busy: i64| shift.saturating_sub(busy).max(0);
+            Amount { low: rest(busy.high), value: all.idle.value, high: rest(busy.low) }
+        } else {
+            all.idle
         };
         let parts = [
             (idle, "idle", Paint::Idle, Some(idle_rows)),

@@ -131,10 +131,7 @@ impl<O: Observer> Machine<O> {
     fn execute(&mut self, id: BlockId, from: usize) -> Result<End, usize> {
         let block = &self.blocks.all[id as usize];
         let mut port = FastPort::new(&mut self.bus);
-        let stack = match block.moves_stack {
-            true => self.observer.stack_window(),
-            false => StackWindow::ALL,
-        };
+        let stack = if block.moves_stack { self.observer.stack_window() } else { StackWindow::ALL };
         if block.plain {
             straight(&mut self.cpu, &mut port, (block, from), stack)
         } else {

@@ -33,9 +33,10 @@ impl<O: Observer> Machine<O> {
         if O::FLOW {
             // Not read where nobody wants them: just stored one by one, they would be read at once,
             // for which the host waits longer than for the call itself.
-            let arguments = match self.observer.wants_arguments() {
-                true => [self.cpu.r[0], self.cpu.r[1], self.cpu.r[2], self.cpu.r[3]],
-                false => [0; 4],
+            let arguments = if self.observer.wants_arguments() {
+                [self.cpu.r[0], self.cpu.r[1], self.cpu.r[2], self.cpu.r[3]]
+            } else {
+                [0; 4]
             };
             let transfer = Transfer {
                 kind,

@@ -79,9 +79,10 @@ impl HeapView<'_> {
 
     /// What means nothing where events are missing.
     fn known(&self, n: u64, unit: Unit) -> Quantity {
-        match self.heap.uncertain {
-            true => Quantity::unknown(unit, self.uncertain),
-            false => Quantity::exact(n, unit),
+        if self.heap.uncertain {
+            Quantity::unknown(unit, self.uncertain)
+        } else {
+            Quantity::exact(n, unit)
         }
     }
 
@@ -94,9 +95,10 @@ impl HeapView<'_> {
     fn totals(&self, measurement: &mut Measurement) {
         let heap = self.heap;
         let leaks = heap.sites.iter().filter(|site| site.leak.is_some()).count() as u64;
-        let leaks = match self.misses_frees() {
-            true => Quantity::unknown(Unit::COUNT, UNSEEN),
-            false => self.known(leaks, Unit::COUNT),
+        let leaks = if self.misses_frees() {
+            Quantity::unknown(Unit::COUNT, UNSEEN)
+        } else {
+            self.known(leaks, Unit::COUNT)
         };
         let (bytes, count) = (Unit::BYTES, Unit::COUNT);
         let totals = [
@@ -246,9 +248,10 @@ impl HeapView<'_> {
     }
 
     fn measures(&self) -> Vec<Measure> {
-        let (seen, left) = match self.heap.uncertain {
-            true => (Kind::AtLeast, Kind::Modelled { why: self.uncertain.to_owned() }),
-            false => (Kind::Exact, Kind::Exact),
+        let (seen, left) = if self.heap.uncertain {
+            (Kind::AtLeast, Kind::Modelled { why: self.uncertain.to_owned() })
+        } else {
+            (Kind::Exact, Kind::Exact)
         };
         vec![
             Measure::new("live-bytes", "bytes in use at the end", Unit::BYTES, left.clone()),
@@ -278,10 +281,8 @@ impl HeapView<'_> {
         let mut profile = chains.profile;
         for (measure, values) in profile.measures.iter().zip(columns) {
             let bounded = matches!(measure.kind, Kind::Modelled { .. });
-            let (low, high) = match bounded {
-                true => (vec![0; values.len()], values.clone()),
-                false => Default::default(),
-            };
+            let (low, high) =
+                if bounded { (vec![0; values.len()], values.clone()) } else { Default::default() };
             let measure = measure.id.clone();
             profile.chains.values.push(Values { measure, values, low, high });
         }

@@ -349,9 +349,10 @@ impl Inspector for Inspection {
         self.follow(access);
         let (bytes, n) = self.bytes_of(access);
         let bytes = &bytes[..n];
-        let judged = match bytes.iter().all(|byte| *byte == Byte::default()) {
-            true => None,
-            false => self.judge(access, bytes),
+        let judged = if bytes.iter().all(|byte| *byte == Byte::default()) {
+            None
+        } else {
+            self.judge(access, bytes)
         };
         self.count(access, bytes);
         if access.write {

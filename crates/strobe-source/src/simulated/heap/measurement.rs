@@ -107,9 +107,10 @@ impl Seen<'_> {
     /// A count that may be more where calls, or the sizes of blocks, are missing.
     fn counted(&self, n: u64, unit: Unit) -> Quantity {
         let has_unknown = unit == Unit::BYTES && !self.unsized_functions().is_empty();
-        match self.is_whole() && !has_unknown {
-            true => Quantity::exact(n, unit),
-            false => Quantity::at_least(n, unit),
+        if self.is_whole() && !has_unknown {
+            Quantity::exact(n, unit)
+        } else {
+            Quantity::at_least(n, unit)
         }
     }
 
@@ -148,9 +149,10 @@ impl Seen<'_> {
 
     /// A figure that means nothing where calls are missing.
     fn known(&self, n: u64, unit: Unit) -> Quantity {
-        match self.is_whole() {
-            true => Quantity::exact(n, unit),
-            false => Quantity::unknown(unit, self.missed()),
+        if self.is_whole() {
+            Quantity::exact(n, unit)
+        } else {
+            Quantity::unknown(unit, self.missed())
         }
     }
 }
@@ -300,10 +302,7 @@ fn totals(
 /// Allocated = freed + live + what a reset or something else ended.
 fn balances(seen: &Seen, fates: &BlockFates, out: &mut Heaps) {
     let BlockFates { all, freed, live, reset, replaced, collected } = *fates;
-    let lost = || match seen.is_whole() {
-        true => Loss::Known(0),
-        false => Loss::Unknown(seen.missed()),
-    };
+    let lost = || if seen.is_whole() { Loss::Known(0) } else { Loss::Unknown(seen.missed()) };
     let kinds: [(&str, Unit, Part); 2] = [
         ("heap bytes", Unit::BYTES, |amount| amount.bytes),
         ("heap blocks", Unit::COUNT, |amount| amount.blocks),

@@ -39,9 +39,10 @@ pub(super) fn cycles(record: &RunRecord, model: &Model) -> Option<Quantity> {
         return unbounded(record.totals.cycles, on_chips(core, board));
     }
     let all = Bounds::exact(record.totals.cycles);
-    let band = match is_to_a_time(record) {
-        true => residual.in_a_time(all, &spans(record)),
-        false => residual.around(all, work(record)),
+    let band = if is_to_a_time(record) {
+        residual.in_a_time(all, &spans(record))
+    } else {
+        residual.around(all, work(record))
     };
     Some(Quantity::modelled(band, Unit::CYCLES, on_chips(core, board)))
 }

@@ -212,9 +212,10 @@ impl Builder {
 
 /// What is counted beside cycles. Executions have parts where some are idle.
 fn counts(record: &RunRecord, model: &Model) -> Vec<Measure> {
-    let kind = match model.counts {
-        true => Kind::Modelled { why: super::waits::TURNS.to_owned() },
-        false => Kind::Exact,
+    let kind = if model.counts {
+        Kind::Modelled { why: super::waits::TURNS.to_owned() }
+    } else {
+        Kind::Exact
     };
     let counted = |id: &str, title: &str, unit| Measure::new(id, title, unit, kind.clone());
     let part = |id: &str, title: &str, idle: bool, meaning: &str| {

@@ -75,9 +75,10 @@ pub(super) fn table(record: &RunRecord, model: &Model) -> Option<Section> {
     for wait in &record.waits {
         let cycles = of_share(wait.cycles, model, Unit::CYCLES).into();
         let (what, place) = (wait.waits_for.as_str(), wait.place.as_str());
-        let rounds = match is_open(wait) || is_to_a_time(record) {
-            true => model.times(wait.rounds),
-            false => wait.rounds.into(),
+        let rounds = if is_open(wait) || is_to_a_time(record) {
+            model.times(wait.rounds)
+        } else {
+            wait.rounds.into()
         };
         table.row([cycles, rounds, what.into(), place.into()]);
     }

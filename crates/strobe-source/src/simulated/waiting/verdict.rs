@@ -133,9 +133,10 @@ impl<'a> Judge<'a> {
         let sources = decide.iter().filter(|place| self.is_source(*place));
         let sources: BTreeSet<Location> = sources.map(|id| self.place(id).clone()).collect();
         let signals = self.signals()?;
-        let waits = match sources.is_empty() {
-            true => signals == 0 && self.is_delay(counters),
-            false => signals == 0 || signals == 1 && counters.is_empty(),
+        let waits = if sources.is_empty() {
+            signals == 0 && self.is_delay(counters)
+        } else {
+            signals == 0 || signals == 1 && counters.is_empty()
         };
         let (calls, counts) = (self.turn.calls.clone(), !counters.is_empty());
         waits.then_some(Waits { sources, counts, calls })

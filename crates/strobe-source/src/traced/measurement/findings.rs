@@ -114,12 +114,11 @@ fn records(kit: &Kit, out: &mut Measurement) {
 
 fn messages(port: u8, decoded: &Decoded, out: &mut Measurement) {
     if decoded.malformed > 0 {
-        let rest = match decoded.stopped {
-            true => {
-                "; the encoding has no marks to go on from, so nothing behind the first is \
-                 understood"
-            }
-            false => "",
+        let rest = if decoded.stopped {
+            "; the encoding has no marks to go on from, so nothing behind the first is \
+             understood"
+        } else {
+            ""
         };
         let text =
             format!("frames at port {port} that this firmware cannot have sent like that{rest}");

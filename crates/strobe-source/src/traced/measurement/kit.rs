@@ -30,9 +30,10 @@ fn heap(kit: &Kit, times: &TimeBase, out: &mut Measurement) {
     let is_timed = times.tick_cycles.is_some() && times.core_hz.is_some();
     let are_threads_known = !heap.names.is_empty();
     // Else threads are one caller.
-    let (title, thread, handler) = match are_threads_known {
-        true => ("thread", "thread", "handler"),
-        false => ("context", "context", "context"),
+    let (title, thread, handler) = if are_threads_known {
+        ("thread", "thread", "handler")
+    } else {
+        ("context", "context", "context")
     };
     let name = |number: i64| match (u16::try_from(number), heap.names.get(&number)) {
         (_, Some(name)) => (thread, name.clone()),

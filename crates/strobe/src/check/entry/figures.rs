@@ -122,9 +122,10 @@ impl EntryText {
     /// `total`, `layer/kernel`, `file/src/main.c`, `symbol/table` and so on.
     pub(super) fn of_size(&self, name: &str) -> Result<Chosen, BudgetError> {
         // A memory is of one kind, and has an end.
-        let figure = match name.starts_with("region/") {
-            true => self.figure(&["used", "free", "share"])?,
-            false => self.figure(&["flash", "ram"])?,
+        let figure = if name.starts_with("region/") {
+            self.figure(&["used", "free", "share"])?
+        } else {
+            self.figure(&["flash", "ram"])?
         };
         let sections = [
             ("layer", "layers"),

@@ -41,9 +41,10 @@ impl Build<'_> {
                     let product = self.b.ins().imul(n, m);
                     self.b.ins().sextend(types::I64, product)
                 });
-                let products = match subtract {
-                    true => self.b.ins().isub(low, high),
-                    false => self.b.ins().iadd(low, high),
+                let products = if subtract {
+                    self.b.ins().isub(low, high)
+                } else {
+                    self.b.ins().iadd(low, high)
                 };
                 self.accumulate(d, products, a);
             }
@@ -52,10 +53,7 @@ impl Build<'_> {
     }
 
     fn half(&mut self, value: Value, top: bool) -> Value {
-        match top {
-            true => self.b.ins().sshr_imm_u(value, 16),
-            false => self.sign_extend(value, Size::Half),
-        }
+        if top { self.b.ins().sshr_imm_u(value, 16) } else { self.sign_extend(value, Size::Half) }
     }
 
     /// Adds what a register holds to a product of 64 bits, wrapping; Q is set if the sum does not

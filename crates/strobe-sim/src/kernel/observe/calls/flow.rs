@@ -96,9 +96,10 @@ impl CallTree {
             return;
         }
         let Some(heap) = &mut self.heap else { return };
-        match returns {
-            true => heap.returned(frames.len(), t.arguments[0], t.now, bus, allocating),
-            false => heap.abandoned(frames.len(), t.now, allocating),
+        if returns {
+            heap.returned(frames.len(), t.arguments[0], t.now, bus, allocating)
+        } else {
+            heap.abandoned(frames.len(), t.now, allocating)
         }
     }
 

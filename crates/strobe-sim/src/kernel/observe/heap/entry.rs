@@ -92,9 +92,10 @@ impl UsableRule {
         let at = pointer.wrapping_add(self.base).wrapping_add_signed(self.at);
         let word = bus.peek(at, self.size)?;
         let negative = (word as i32) < 0 && self.follows_negative;
-        let (word, padding) = match negative {
-            true => (bus.peek(at.wrapping_add(word), self.size)?, word.wrapping_neg()),
-            false => (word, 0),
+        let (word, padding) = if negative {
+            (bus.peek(at.wrapping_add(word), self.size)?, word.wrapping_neg())
+        } else {
+            (word, 0)
         };
         (word & self.mask).checked_sub(self.less)?.checked_sub(padding)
     }

@@ -101,10 +101,8 @@ impl Schedule {
         let at_first = self.busy_since <= e.pended_at.saturating_add(PROMPT);
         let till = ended.map_or(u64::MAX, |one| one.end.saturating_add(PROMPT));
         let masked = e.masked_from.is_some();
-        let held_up = match from_thread {
-            true => at_first && (masked || till >= e.begin),
-            false => at_first || masked,
-        };
+        let held_up =
+            if from_thread { at_first && (masked || till >= e.begin) } else { at_first || masked };
         let last = e.after.or(ended.map(|one| one.exception)).filter(|_| held_up);
         // Looked into for the longest wait alone: the others are not shown.
         match self.waits(e.exception).longest {

@@ -86,10 +86,7 @@ impl Threads {
         }
         let is_anothers = self.owner_of(set.to).is_some();
         // Code from reset that has called nothing sets its stack up.
-        match fresh && self.current == 0 && !is_anothers {
-            true => Judgement::SetUp,
-            false => Judgement::Other,
-        }
+        if fresh && self.current == 0 && !is_anothers { Judgement::SetUp } else { Judgement::Other }
     }
 
     /// The thread that has had this stack pointer; of several whose stacks overlap, the one whose

@@ -32,9 +32,10 @@ impl<'a> Names<'a> {
 
     /// Whether there is a variable or function of that name.
     pub(super) fn is_there(&self, name: &str) -> bool {
-        match name.contains('*') {
-            true => self.by_name.keys().any(|known| fits(name, known)),
-            false => self.by_name.contains_key(name) || self.firmware.symbol_if_any(name).is_some(),
+        if name.contains('*') {
+            self.by_name.keys().any(|known| fits(name, known))
+        } else {
+            self.by_name.contains_key(name) || self.firmware.symbol_if_any(name).is_some()
         }
     }
 

@@ -195,9 +195,10 @@ impl Function {
             (true, true) => return Err(FunctionError::OwnAndPasses),
         };
         if let Some((role, name)) = alone {
-            return match all.iter().all(|argument| argument.is_none()) && !adds {
-                true => Ok(role),
-                false => Err(FunctionError::Arguments { key: name }),
+            return if all.iter().all(|argument| argument.is_none()) && !adds {
+                Ok(role)
+            } else {
+                Err(FunctionError::Arguments { key: name })
             };
         }
         if let Some(memory) = *memory {
@@ -220,10 +221,7 @@ impl Function {
             (Some(pointer), None, None, None) if count.is_none() => Role::Free { pointer, adds },
             _ => return Err(FunctionError::Role),
         };
-        match adds && !matches!(role, Role::Free { .. }) {
-            true => Err(FunctionError::Adds),
-            false => Ok(role),
-        }
+        if adds && !matches!(role, Role::Free { .. }) { Err(FunctionError::Adds) } else { Ok(role) }
     }
 }
 

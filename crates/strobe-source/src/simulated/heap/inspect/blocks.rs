@@ -81,9 +81,10 @@ impl Inspection {
             let Some(byte) = self.bytes.known(address).filter(|b| b.block() == Some(block)) else {
                 continue;
             };
-            *byte = match range.contains(&address) {
-                true => Byte::of(block, Byte::FREED | byte.flags() & (Byte::WRITTEN | Byte::USED)),
-                false => Byte::free(Byte::GAP),
+            *byte = if range.contains(&address) {
+                Byte::of(block, Byte::FREED | byte.flags() & (Byte::WRITTEN | Byte::USED))
+            } else {
+                Byte::free(Byte::GAP)
             };
         }
     }

@@ -214,9 +214,10 @@ fn one(seen: &Seen, places: &mut Places, fault: &Fault) -> Finding {
             ("heap-out-of-bounds", format!("{what}, {distance} block, {when}; that is {made}"))
         }
         FaultKind::Unwritten => {
-            let of = match block.is_some_and(|block| is_inside(seen, block, access.address)) {
-                true => format!("{distance} block, that nothing has written"),
-                false => "of a copy from a block where nothing had written".to_owned(),
+            let of = if block.is_some_and(|block| is_inside(seen, block, access.address)) {
+                format!("{distance} block, that nothing has written")
+            } else {
+                "of a copy from a block where nothing had written".to_owned()
             };
             ("uninitialised-read", format!("{what}, {of}, {when}; the block is {made}"))
         }

@@ -70,9 +70,10 @@ pub(super) fn live(seen: &Seen, places: &mut Places) -> Option<Section> {
     blocks.truncate(MOST_ROWS);
     let table = single(seen, places, blocks);
     let any = !table.is_empty();
-    let title = match all > MOST_ROWS {
-        true => format!("live at the end: the oldest {MOST_ROWS} of {all} blocks"),
-        false => "live at the end, the oldest first".to_owned(),
+    let title = if all > MOST_ROWS {
+        format!("live at the end: the oldest {MOST_ROWS} of {all} blocks")
+    } else {
+        "live at the end, the oldest first".to_owned()
     };
     any.then(|| section("heap-live", title, Content::Table(table)))
 }

@@ -114,10 +114,7 @@ fn of_calls(spans: &[(Who, u64, u64)], events: &[Event]) -> Vec<HeapOperation> {
         let Some(&at) = own.get(next).filter(|at| spans[**at].1 <= event.by.begin) else {
             continue;
         };
-        match event.is_birth {
-            true => deeds[at].born(event.bytes),
-            false => deeds[at].gone(event.bytes),
-        }
+        if event.is_birth { deeds[at].born(event.bytes) } else { deeds[at].gone(event.bytes) }
     }
     deeds
 }

@@ -122,9 +122,10 @@ impl<'a> Places<'a> {
         {
             let address = call_at(link);
             let frames = self.seen.firmware.frames(address).frames;
-            match frames.iter().any(|frame| frame.name.is_some()) {
-                true => places.extend(frames.iter().map(|frame| of_frame(frame, address))),
-                false => places.push(place(self.seen, address)),
+            if frames.iter().any(|frame| frame.name.is_some()) {
+                places.extend(frames.iter().map(|frame| of_frame(frame, address)))
+            } else {
+                places.push(place(self.seen, address))
             }
             at = self.caller(link);
         }
