@@ -48,12 +48,12 @@ pub(super) fn amount(times: f64, share: f64, unit: &Unit, calls: &[(String, [i64
 
 pub(in super::super) fn no_symbols(sides: Nameless) -> String {
     let sides = match sides {
-        Nameless::A => "a",
-        Nameless::B => "b",
-        Nameless::Both => "a and b",
+        Nameless::A => "a has",
+        Nameless::B => "b has",
+        Nameless::Both => "a and b have",
     };
     format!(
-        "{sides} has no names of functions: only sums are compared; take the firmware with its \
+        "{sides} no names of functions: only sums are compared; take the firmware with its \
          symbols, or a measurement of it"
     )
 }
