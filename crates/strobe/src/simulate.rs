@@ -25,8 +25,8 @@ use crate::host::RerunHost;
 use crate::{ending, host, input, interrupt};
 
 /// Instructions up to which a run is repeated for its bounds without `--bounds runs`: more than
-/// fast boards execute in a second. Above it, a run that only the default limit ended is longer than
-/// its user asked for, and a recording would keep three captures in memory.
+/// fast boards execute in a second. Above it, a run that only the default limit ended is longer
+/// than its user asked for, and a recording would keep three captures in memory.
 const AUTO_RERUN_LIMIT: u64 = 400_000_000;
 
 /// What to see of threads.

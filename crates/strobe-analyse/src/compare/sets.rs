@@ -93,7 +93,7 @@ struct Row {
     certain: Certainty,
 }
 
-/// Every figure that all runs have and that is not the same in all of them, with whether it differs.
+/// Every figure that all runs have and that is not the same in all, with whether it differs.
 fn spread(a: &[Measurement], b: &[Measurement]) -> (Table, Vec<Statement>) {
     let mut rows = rows(a, b);
     let chances: Vec<f64> =

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_in_while_a_board_runs_is_a_capture() {
+    fn input_to_a_running_board_is_captured() {
         let pins = [("PA0".to_owned(), false), ("PA1".to_owned(), true)];
         let mut recording = Recording::new("board", 125_000, &pins, 4);
         assert!(recording.edge(0, true, 250_000));

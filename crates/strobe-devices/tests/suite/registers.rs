@@ -29,7 +29,7 @@ fn given_up(moves: bool, later: u64) -> usize {
 }
 
 #[test]
-fn what_a_handler_brings_was_not_waited_for_in_vain() {
+fn a_poll_ended_by_a_handler_is_no_endless_wait() {
     assert_eq!(given_up(true, 100), 0);
     assert_eq!(given_up(false, 100), 1);
     assert_eq!(given_up(true, 1_000_000), 1, "the firmware did something else");

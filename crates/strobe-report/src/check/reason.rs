@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_is_missing_has_those_that_there_are() {
+    fn a_missing_row_names_the_known_ones() {
         let files = ["/w/drv/uart.c", "main.c"].map(str::to_owned);
         let row = Missing::Name {
             kind: NameKind::Row("files".to_owned()),

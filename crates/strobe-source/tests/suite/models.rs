@@ -164,7 +164,7 @@ const RANKS: f64 = 0.01;
 const FLOOR: f64 = 4.0;
 
 #[test]
-fn what_the_other_models_measure_lies_within_the_bounds() {
+fn figures_of_other_models_lie_within_the_bounds() {
     let (mut seen, mut wrong) = (0, Vec::new());
     for (name, board, ms) in RUNS {
         let Some(Measured { bounded, alone, .. }) = measured(name, board, ms) else { continue };
@@ -198,7 +198,7 @@ fn what_the_other_models_measure_lies_within_the_bounds() {
 /// One bit of a UART, 64 bytes that are sent by polling, a run to a time: what has a time of its
 /// own is as exact as that.
 #[test]
-fn what_a_uart_paces_is_exact() {
+fn time_paced_by_a_uart_is_exact() {
     let Measured { bounded, .. } =
         measured("hello-uart", "stm32f070cb", 20).expect("it has wait states");
     let bits = bounded

@@ -112,7 +112,11 @@ pub enum BudgetError {
         judge: String,
     },
     /// The subject has no such figure.
-    #[error("{subject}: figure `{figure}`: there is {}{}", .known.join(", "), meant(.nearest.as_deref()))]
+    #[error(
+        "{subject}: figure `{figure}`: there is {}{}",
+        .known.join(", "),
+        meant(.nearest.as_deref())
+    )]
     Figure {
         /// The subject.
         subject: String,
@@ -124,7 +128,11 @@ pub enum BudgetError {
         nearest: Option<String>,
     },
     /// The firmware has no such measurement.
-    #[error("{subject}: `of = \"{of}\"`: there is {}{}", .known.join(", "), meant(.nearest.as_deref()))]
+    #[error(
+        "{subject}: `of = \"{of}\"`: there is {}{}",
+        .known.join(", "),
+        meant(.nearest.as_deref())
+    )]
     Measurement {
         /// The subject.
         subject: String,

@@ -205,7 +205,7 @@ impl Controller {
             ResetCause::PowerOn => (0, CSR_PORRSTF | power_on),
             ResetCause::Software => (self.csr, CSR_SFTRSTF),
             ResetCause::IndependentWatchdog => (self.csr, CSR_IWDGRSTF),
-            // The STM32s have no watchdog but these two; another one's reset counts as the window's.
+            // The STM32s have only these two watchdogs; a reset by another counts as the window's.
             ResetCause::WindowWatchdog | ResetCause::Watchdog => (self.csr, CSR_WWDGRSTF),
         };
         self.csr = kept & !CSR_LSION | flag | CSR_PINRSTF;

@@ -29,7 +29,7 @@ const PLLI2SCFGR_RESET: u32 = 0x2000_3000;
 const CFGR_SWS: u32 = 0b11 << 2;
 
 /// AHB1LPENR, AHB2LPENR, AHB3LPENR, APB1LPENR, APB2LPENR, with their reset values: whether a clock
-/// goes on in sleep. Kept, without effect: sleeping cores do not decide over what they left running.
+/// runs on in sleep. Kept, without effect: in sleep the model leaves every clock as it is.
 const LOW_POWER: [(u32, u32); 5] = [
     (0x50, 0x7e67_91ff),
     (0x54, 0x0000_00f1),
